@@ -1,0 +1,3 @@
+//! The `sealstone` command.
+
+fn main() {}

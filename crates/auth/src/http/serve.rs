@@ -1,0 +1,166 @@
+//! Connections: from the socket to the router, with every limit, and an end that loses no request.
+//!
+//! The end has three parts. *Announce*: the server says that it is not ready and goes on. *Finish*: it takes what the
+//! system had already accepted for it, stops listening, and lets every connection answer what it has begun to read.
+//! *Cut*: what is not done when the grace ends.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use hyper::server::conn::{http1, http2};
+use hyper::service::Service;
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+/// The limits of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    pub(crate) connections: u32,
+    pub(crate) grace: Duration,
+    pub(crate) header_timeout: Duration,
+}
+
+/// Who sent a request, as far as the socket knows.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Peer(pub(crate) SocketAddr);
+
+/// The most bytes of a request's head.
+const MAX_HEAD_BYTES: usize = 16 * 1024;
+/// The most requests at a time on one HTTP/2 connection.
+const MAX_STREAMS: u32 = 128;
+
+/// Serves until `shutdown` is ready and everything in flight is answered.
+pub(crate) async fn serve(
+    listener: TcpListener,
+    tls: Option<TlsAcceptor>,
+    router: Router,
+    limits: Limits,
+    shutdown: impl Future<Output = ()>,
+) {
+    let slots = Arc::new(Semaphore::new(limits.connections as usize));
+    let (end, ending) = watch::channel(false);
+    let shared = Shared { ending, limits, router: TowerToHyperService::new(router), tls };
+    let mut shutdown = std::pin::pin!(shutdown);
+    loop {
+        tokio::select! {
+            () = &mut shutdown => break,
+            (slot, accepted) = accept(&slots, &listener) => shared.start(slot, accepted),
+        }
+    }
+    // What the system has accepted in our name would be reset when the socket closes: take it first.
+    while let Ok(taken) = tokio::time::timeout(Duration::ZERO, accept(&slots, &listener)).await {
+        shared.start(taken.0, taken.1);
+    }
+    drop(listener);
+    // Every connection holds a receiver of this channel.
+    let _ = end.send(true);
+    drop(shared);
+    if tokio::time::timeout(limits.grace, slots.acquire_many(limits.connections)).await.is_err() {
+        let left = limits.connections as usize - slots.available_permits();
+        tracing::warn!(connections = left, "the grace is over: connections are cut");
+    }
+}
+
+/// The next connection, once there is a slot for it. Before that it waits in the system's queue.
+async fn accept(
+    slots: &Arc<Semaphore>,
+    listener: &TcpListener,
+) -> (Option<OwnedSemaphorePermit>, Option<(TcpStream, SocketAddr)>) {
+    let slot = Arc::clone(slots).acquire_owned().await.ok();
+    match listener.accept().await {
+        Ok(accepted) => (slot, Some(accepted)),
+        Err(cause) => {
+            // No descriptors left, or the peer is gone already: neither is a reason to stop, or to spin.
+            tracing::warn!(%cause, "a connection could not be accepted");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+            (slot, None)
+        }
+    }
+}
+
+/// What every connection needs.
+#[derive(Clone)]
+struct Shared {
+    ending: watch::Receiver<bool>,
+    limits: Limits,
+    router: TowerToHyperService<Router>,
+    tls: Option<TlsAcceptor>,
+}
+
+impl Shared {
+    fn start(&self, slot: Option<OwnedSemaphorePermit>, accepted: Option<(TcpStream, SocketAddr)>) {
+        let Some((stream, peer)) = accepted else { return };
+        let shared = self.clone();
+        tokio::spawn(async move {
+            shared.connection(stream, peer).await;
+            drop(slot);
+        });
+    }
+
+    async fn connection(self, stream: TcpStream, peer: SocketAddr) {
+        // Answers are small; without this the last packet of one waits for an acknowledgement.
+        let _ = stream.set_nodelay(true);
+        let Some(acceptor) = &self.tls else { return self.speak(stream, peer, false).await };
+        match tokio::time::timeout(self.limits.header_timeout, acceptor.accept(stream)).await {
+            Ok(Ok(stream)) => {
+                let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
+                self.speak(stream, peer, h2).await;
+            }
+            Ok(Err(cause)) => tracing::debug!(%peer, %cause, "TLS handshake failed"),
+            Err(_) => tracing::debug!(%peer, "TLS handshake took too long"),
+        }
+    }
+
+    async fn speak(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, peer: SocketAddr, h2: bool) {
+        let io = TokioIo::new(stream);
+        let router = self.router;
+        let service = hyper::service::service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+            request.extensions_mut().insert(Peer(peer));
+            router.call(request)
+        });
+        let ended = if h2 {
+            let connection = http2::Builder::new(TokioExecutor::new())
+                .timer(TokioTimer::new())
+                .keep_alive_interval(Some(self.limits.header_timeout))
+                .keep_alive_timeout(self.limits.header_timeout)
+                .max_concurrent_streams(MAX_STREAMS)
+                .max_header_list_size(MAX_HEAD_BYTES as u32)
+                .serve_connection(io, service);
+            finish(connection, self.ending, |connection| connection.graceful_shutdown()).await
+        } else {
+            let connection = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(self.limits.header_timeout)
+                .max_buf_size(MAX_HEAD_BYTES)
+                .serve_connection(io, service);
+            finish(connection, self.ending, |connection| connection.graceful_shutdown()).await
+        };
+        if let Err(cause) = ended {
+            tracing::debug!(%peer, %cause, "connection ended");
+        }
+    }
+}
+
+/// Drives a connection; when the server ends, lets it answer what it has begun to read, and no more.
+async fn finish<C: Future>(
+    connection: C,
+    mut ending: watch::Receiver<bool>,
+    stop: impl FnOnce(std::pin::Pin<&mut C>),
+) -> C::Output {
+    let mut connection = std::pin::pin!(connection);
+    tokio::select! {
+        // The connection first: bytes that have already arrived are read before it is told to stop.
+        biased;
+        output = connection.as_mut() => return output,
+        _ = ending.wait_for(|ending| *ending) => {}
+    }
+    stop(connection.as_mut());
+    connection.await
+}

@@ -1,0 +1,4 @@
+//! All integration tests of the crate, in one binary.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod matrix;

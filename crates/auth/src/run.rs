@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
-use tokio_rustls::TlsAcceptor;
 
 use crate::admin::{Admin, store_path};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
@@ -18,7 +17,7 @@ use crate::issuer::Issuer;
 use crate::keys::{Policy, Sealer};
 use crate::snapshot::Live;
 use crate::store::{Sqlite, Store};
-use crate::tls::{self, Identity};
+use crate::tls::{self, Identity, Terms};
 use crate::{Error, data_dir};
 
 /// The parts of the world that a server needs and a test replaces.
@@ -58,7 +57,7 @@ pub struct Server {
     listener: TcpListener,
     local_addr: SocketAddr,
     store: Arc<dyn Store>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Terms>,
     world: World,
 }
 
@@ -85,7 +84,7 @@ impl Server {
 
         let identity = identity(&config, &issuer, local_addr)?;
         let certificate_pem = identity.as_ref().map(|identity| identity.certificate_pem().to_owned());
-        let tls = identity.map(Identity::server_config).transpose()?.map(TlsAcceptor::from);
+        let tls = identity.map(Identity::terms).transpose()?;
         let app = Arc::new(App {
             clock: Arc::clone(&world.clock),
             live: Arc::new(live),

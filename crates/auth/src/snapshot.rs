@@ -72,6 +72,11 @@ impl Live {
         self.current.load()
     }
 
+    /// The current snapshot, for a request that must wait for the store while it holds it.
+    pub fn snapshot_owned(&self) -> Arc<Snapshot> {
+        self.current.load_full()
+    }
+
     /// The store behind the snapshot.
     pub fn store(&self) -> &dyn Store {
         &*self.store

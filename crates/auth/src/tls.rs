@@ -2,15 +2,21 @@
 
 use std::fmt;
 use std::fs;
+use std::io;
 use std::net::IpAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::ServerConfig;
+use rustls::server::{Acceptor, ClientHello};
+use rustls::{NamedGroup, ServerConfig};
+use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_rustls::LazyConfigAcceptor;
+use tokio_rustls::server::TlsStream;
 
 use crate::Error;
 
@@ -50,25 +56,54 @@ impl Identity {
         &self.chain[0]
     }
 
-    /// How the server speaks TLS: version 1.3, X25519MLKEM768 before the classical groups, HTTP/2 before HTTP/1.1.
+    /// How the server speaks TLS.
     /// Errors: `Certificate` if the key is not the certificate's.
-    pub(crate) fn server_config(self) -> Result<Arc<ServerConfig>, Error> {
-        let fault = |cause: rustls::Error| Error::Certificate { what: cause.to_string() };
-        let mut provider = aws_lc_rs::default_provider();
-        // Said here and not left to a feature that another crate of the build could change.
-        provider.kx_groups =
-            vec![kx_group::X25519MLKEM768, kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1];
-        let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
-            .with_protocol_versions(&[&rustls::version::TLS13])
-            .map_err(fault)?
-            .with_no_client_auth()
-            .with_single_cert(self.chain, self.key)
-            .map_err(fault)?;
-        config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    pub(crate) fn terms(self) -> Result<Terms, Error> {
         // Tickets of stateless resumption are encrypted under keys of this process that change every six hours.
-        config.ticketer = aws_lc_rs::Ticketer::new().map_err(fault)?;
-        Ok(Arc::new(config))
+        let ticketer = aws_lc_rs::Ticketer::new().map_err(fault)?;
+        let terms = |groups| -> Result<Arc<ServerConfig>, Error> {
+            let provider = CryptoProvider { kx_groups: groups, ..aws_lc_rs::default_provider() };
+            let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+                .with_protocol_versions(&[&rustls::version::TLS13])
+                .map_err(fault)?
+                .with_no_client_auth()
+                .with_single_cert(self.chain.clone(), self.key.clone_key())
+                .map_err(fault)?;
+            config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+            config.ticketer = Arc::clone(&ticketer);
+            Ok(Arc::new(config))
+        };
+        let classical = vec![kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1];
+        Ok(Terms { hybrid: terms(vec![kx_group::X25519MLKEM768])?, classical: terms(classical)? })
     }
+}
+
+/// TLS 1.3 with HTTP/2 before HTTP/1.1. A client that knows X25519MLKEM768 gets it, in whatever order it names its
+/// groups: rustls alone would follow the client's order.
+#[derive(Clone, Debug)]
+pub(crate) struct Terms {
+    hybrid: Arc<ServerConfig>,
+    classical: Arc<ServerConfig>,
+}
+
+impl Terms {
+    /// Makes a connection secure.
+    pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> io::Result<TlsStream<S>> {
+        let started = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
+        let config = self.choose(&started.client_hello());
+        started.into_stream(config).await
+    }
+
+    fn choose(&self, hello: &ClientHello<'_>) -> Arc<ServerConfig> {
+        match hello.named_groups().is_some_and(|groups| groups.contains(&NamedGroup::X25519MLKEM768)) {
+            true => Arc::clone(&self.hybrid),
+            false => Arc::clone(&self.classical),
+        }
+    }
+}
+
+fn fault(cause: rustls::Error) -> Error {
+    Error::Certificate { what: cause.to_string() }
 }
 
 impl fmt::Debug for Identity {

@@ -3,7 +3,6 @@
 mod answer;
 mod serve;
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,12 +10,13 @@ use std::time::Duration;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use axum::routing::{MethodRouter, get, post};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use hyper::{HeaderMap, Request, StatusCode};
 use sealstone_jose::Algorithm;
+use zeroize::Zeroizing;
 
 use crate::clock::Clock;
 use crate::issuer::Issuer;
@@ -107,7 +107,7 @@ async fn revocation_endpoint(State(app): State<Arc<App>>, request: Request<Body>
 
 /// RFC 7517 §5.
 async fn jwks(State(app): State<Arc<App>>) -> Response {
-    answer::public("application/jwk-set+json", app.live.snapshot().keys.jwks())
+    answer::public("application/jwk-set+json", app.live.snapshot().keys.jwks().to_owned())
 }
 
 /// RFC 8414 §3.2; OpenID Connect Discovery 1.0 §4.2.
@@ -140,7 +140,7 @@ fn by(caller: &Authenticated, error: OAuthError) -> Refusal {
 
 /// A form request: its parameters and what may authenticate it.
 struct Form {
-    authorization: Vec<Vec<u8>>,
+    authorization: Vec<Zeroizing<Vec<u8>>>,
     parameters: Parameters,
 }
 
@@ -158,12 +158,13 @@ impl Form {
                 None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
             }
         })?;
-        let authorization = head.headers.get_all(AUTHORIZATION).iter().map(|value| value.as_bytes().to_vec()).collect();
+        let values = head.headers.get_all(AUTHORIZATION).iter();
+        let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
         Ok(Self { authorization, parameters: Parameters::parse(&body.to_bytes())? })
     }
 
     fn authenticate(&self, clients: &crate::client::Clients) -> Result<Authenticated, OAuthError> {
-        let headers: Vec<&[u8]> = self.authorization.iter().map(Vec::as_slice).collect();
+        let headers: Vec<&[u8]> = self.authorization.iter().map(|value| value.as_slice()).collect();
         client_auth::authenticate(&headers, &self.parameters, clients)
     }
 }

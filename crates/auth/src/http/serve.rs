@@ -7,6 +7,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -17,7 +18,8 @@ use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
-use tokio_rustls::TlsAcceptor;
+
+use crate::tls::Terms;
 
 /// The limits of a connection.
 #[derive(Clone, Copy, Debug)]
@@ -39,7 +41,7 @@ const MAX_STREAMS: u32 = 128;
 /// Serves until `shutdown` is ready and everything in flight is answered.
 pub(crate) async fn serve(
     listener: TcpListener,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Terms>,
     router: Router,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
@@ -91,7 +93,7 @@ struct Shared {
     ending: watch::Receiver<bool>,
     limits: Limits,
     router: TowerToHyperService<Router>,
-    tls: Option<TlsAcceptor>,
+    tls: Option<Terms>,
 }
 
 impl Shared {
@@ -107,8 +109,8 @@ impl Shared {
     async fn connection(self, stream: TcpStream, peer: SocketAddr) {
         // Answers are small; without this the last packet of one waits for an acknowledgement.
         let _ = stream.set_nodelay(true);
-        let Some(acceptor) = &self.tls else { return self.speak(stream, peer, false).await };
-        match tokio::time::timeout(self.limits.header_timeout, acceptor.accept(stream)).await {
+        let Some(terms) = &self.tls else { return self.speak(stream, peer, false).await };
+        match tokio::time::timeout(self.limits.header_timeout, terms.accept(stream)).await {
             Ok(Ok(stream)) => {
                 let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
                 self.speak(stream, peer, h2).await;
@@ -121,7 +123,10 @@ impl Shared {
     async fn speak(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, peer: SocketAddr, h2: bool) {
         let io = TokioIo::new(stream);
         let router = self.router;
+        let begun = Arc::new(AtomicBool::new(false));
+        let begin = Arc::clone(&begun);
         let service = hyper::service::service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+            begin.store(true, Ordering::Release);
             request.extensions_mut().insert(Peer(peer));
             router.call(request)
         });
@@ -140,7 +145,14 @@ impl Shared {
                 .header_read_timeout(self.limits.header_timeout)
                 .max_buf_size(MAX_HEAD_BYTES)
                 .serve_connection(io, service);
-            finish(connection, self.ending, |connection| connection.graceful_shutdown()).await
+            finish(connection, self.ending, |connection| {
+                // A connection that has had no request yet would be closed in the face of its first. It gets that one;
+                // the answer then closes it. If none comes, the header time-out does.
+                if begun.load(Ordering::Acquire) {
+                    connection.graceful_shutdown();
+                }
+            })
+            .await
         };
         if let Err(cause) = ended {
             tracing::debug!(%peer, %cause, "connection ended");

@@ -27,7 +27,8 @@ impl Sealer {
         if !path.exists() {
             create(data_dir, &path, randomness)?;
         }
-        Self::from_key(&read(&path)?)
+        let key = read(&path)?;
+        Self::from_key(&key)
     }
 
     /// A sealer under a given key.

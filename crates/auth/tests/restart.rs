@@ -1,0 +1,133 @@
+//! What must survive: keys, clients, revocations; also a stop without warning.
+
+use std::sync::Arc;
+
+use hyper::StatusCode;
+use sealstone_auth::store::{Kind, NewRecord, Sqlite, Store, Use, Version, Write};
+use sealstone_auth::{Config, Server, World};
+use sealstone_jose::UnixSeconds;
+
+use crate::support::{Running, START, config};
+
+#[tokio::test]
+async fn a_restart_keeps_keys_clients_and_revocations() {
+    let directory = tempfile::tempdir().unwrap();
+    // The issuer is part of a token, so it must not follow the port.
+    let config = || Config { issuer: Some("https://auth.example.org".into()), ..config(directory.path()) };
+    let first = Running::start(config()).await;
+    let (kept, revoked) = (first.token().await, first.token().await);
+    assert_eq!(first.post("/revoke", &format!("token={revoked}")).await.status, StatusCode::OK);
+    let (jwks, who) = (first.get("/jwks").await.body, first.who.clone());
+    first.stop().await;
+
+    let mut second = Running::start(config()).await;
+    second.who = who;
+    assert_eq!(second.get("/jwks").await.body, jwks);
+    assert!(second.is_active(&kept).await);
+    assert!(!second.is_active(&revoked).await);
+    assert_eq!(second.admin.list_clients().await.unwrap().len(), 2);
+    second.stop().await;
+}
+
+/// Two servers on one data directory: what one revokes, the other refuses within a poll.
+#[tokio::test]
+async fn a_neighbour_notices_within_a_poll() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = || Config { issuer: Some("https://auth.example.org".into()), ..config(directory.path()) };
+    let first = Running::start(config()).await;
+    let mut second = Running::start(config()).await;
+    second.who = first.who.clone();
+    assert_eq!(first.get("/jwks").await.body, second.get("/jwks").await.body);
+    let token = first.token().await;
+    assert!(second.is_active(&token).await);
+    first.post("/revoke", &format!("token={token}")).await;
+    assert!(!first.is_active(&token).await, "at once where it was revoked");
+    let noticed = async {
+        while second.is_active(&token).await {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(5), noticed).await.unwrap();
+    first.stop().await;
+    second.stop().await;
+}
+
+/// The files as they lie on the disk while the store is open are what a kill would leave: every write that was
+/// acknowledged is in them.
+#[tokio::test]
+async fn every_acknowledged_write_survives_a_kill() {
+    let (now, directory) = (UnixSeconds(START), tempfile::tempdir().unwrap());
+    let path = directory.path().join("store.sqlite");
+    let store = Arc::new(Sqlite::open(&path).unwrap());
+    for round in 0..10 {
+        let writes: Vec<_> = (0..20)
+            .map(|n| {
+                let store = store.clone();
+                let id = format!("{round}-{n}");
+                let new = NewRecord { kind: Kind::SingleUse, id, expires_at: None, body: vec![1; 500] };
+                tokio::spawn(async move { store.insert(new, now).await.unwrap() })
+            })
+            .collect();
+        for write in writes {
+            assert_ne!(write.await.unwrap(), Write::Refused);
+        }
+        assert!(matches!(store.consume(Kind::SingleUse, &format!("{round}-0"), now).await.unwrap(), Use::First(_)));
+
+        let wreck = directory.path().join(format!("wreck-{round}.sqlite"));
+        for suffix in ["", "-wal"] {
+            let (from, to) = (format!("{}{suffix}", path.display()), format!("{}{suffix}", wreck.display()));
+            std::fs::copy(from, to).unwrap();
+        }
+        let reopened = Sqlite::open(&wreck).unwrap();
+        assert_eq!(reopened.list(Kind::SingleUse, Version::ZERO, now).await.unwrap().len(), 20 * (round + 1));
+        let again = reopened.consume(Kind::SingleUse, &format!("{round}-0"), now).await.unwrap();
+        assert!(matches!(again, Use::Again(_)), "a value used before the kill is used after it");
+    }
+}
+
+#[tokio::test]
+async fn a_server_killed_while_it_serves_comes_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = |name: &str| Config {
+        issuer: Some("https://auth.example.org".into()),
+        data_dir: directory.path().join(name),
+        ..config(directory.path())
+    };
+    let first = Running::start(config("data")).await;
+    let token = first.token().await;
+    assert_eq!(first.post("/revoke", &format!("token={token}")).await.status, StatusCode::OK);
+    let (wreck, jwks) = (config("wreck"), first.get("/jwks").await.body);
+    let mut private = std::fs::DirBuilder::new();
+    std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700).create(&wreck.data_dir).unwrap();
+    for name in ["store.sqlite", "store.sqlite-wal", "seal.key"] {
+        std::fs::copy(directory.path().join("data").join(name), wreck.data_dir.join(name)).unwrap();
+    }
+    let mut second = Running::start(wreck).await;
+    second.who = first.who.clone();
+    assert_eq!(second.get("/jwks").await.body, jwks);
+    assert!(!second.is_active(&token).await);
+    assert!(second.is_active(&second.token().await).await);
+    first.stop().await;
+    second.stop().await;
+}
+
+#[tokio::test]
+async fn a_data_directory_that_others_may_enter_is_refused() {
+    use std::os::unix::fs::PermissionsExt;
+    let directory = tempfile::tempdir().unwrap();
+    let config = config(directory.path());
+    std::fs::create_dir(&config.data_dir).unwrap();
+    std::fs::set_permissions(&config.data_dir, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let refused = Server::bind(config, World::default()).await.unwrap_err();
+    assert!(refused.to_string().contains("0755"), "{refused}");
+}
+
+#[tokio::test]
+async fn a_taken_port_is_said() {
+    let directory = tempfile::tempdir().unwrap();
+    let holder = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let config = Config { listen: holder.local_addr().unwrap(), ..config(directory.path()) };
+    let refused = Server::bind(config, World::default()).await.unwrap_err();
+    assert!(refused.to_string().starts_with("cannot listen on 127.0.0.1:"), "{refused}");
+    assert!(refused.hint().is_some());
+}

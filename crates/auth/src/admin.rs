@@ -7,13 +7,13 @@ use std::sync::Arc;
 
 use sealstone_jose::Algorithm;
 
+use crate::Error;
 use crate::client::{Client, ClientSecret, Grant};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
 use crate::protocol::token_client::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
-use crate::Error;
 
 /// The lifetime of tokens where a client names none.
 pub const DEFAULT_TOKEN_LIFETIME_SECONDS: u64 = 900;
@@ -111,7 +111,8 @@ impl Admin {
             secret_hash: secret.hash(),
             token_lifetime_seconds: new.token_lifetime_seconds,
         };
-        let record = NewRecord { kind: Kind::Client, id: id.clone(), expires_at: None, body: client.to_body()? };
+        let record =
+            NewRecord { kind: Kind::Client, id: id.clone(), expires_at: None, body: client.to_body()? };
         match self.store.insert(record, now).await? {
             Write::Done(_) => Ok((client, secret)),
             Write::Refused => Err(Error::ClientExists { id }),
@@ -143,19 +144,31 @@ impl Admin {
 
     /// Every bound of a client's fields.
     fn check(&self, id: &str, new: &NewClient) -> Result<(), Error> {
-        let invalid = |field, what: String, hint: &str| Err(Error::ClientInvalid { field, what, hint: hint.to_owned() });
+        let invalid = |field, what: String, hint: &str| {
+            Err(Error::ClientInvalid { field, what, hint: hint.to_owned() })
+        };
         if id.is_empty() || id.len() > 128 || !id.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return invalid("id", format!("{} bytes", id.len()), "1 to 128 printable ASCII characters without spaces");
+            return invalid(
+                "id",
+                format!("{} bytes", id.len()),
+                "1 to 128 printable ASCII characters without spaces",
+            );
         }
         if new.name.len() > 256 || new.name.chars().any(char::is_control) {
-            return invalid("name", "too long or with control characters".into(), "at most 256 bytes on one line");
+            return invalid(
+                "name",
+                "too long or with control characters".into(),
+                "at most 256 bytes on one line",
+            );
         }
         if let Some(scope) = new.scopes.iter().find(|scope| scope.len() > 128 || !is_scope_token(scope)) {
             let hint = "printable ASCII without space, quotation mark or backslash, as in orders:read";
             return invalid("scope", format!("`{}`", scope.escape_debug()), hint);
         }
         for (field, names) in [("audience", &new.audiences), ("resource", &new.resources)] {
-            let wrong = |name: &&String| name.is_empty() || name.len() > 512 || !name.bytes().all(|b| b.is_ascii_graphic());
+            let wrong = |name: &&String| {
+                name.is_empty() || name.len() > 512 || !name.bytes().all(|b| b.is_ascii_graphic())
+            };
             if let Some(name) = names.iter().find(wrong) {
                 let hint = "printable ASCII without spaces, as in https://orders.example.org";
                 return invalid(field, format!("`{}`", name.escape_debug()), hint);
@@ -163,11 +176,17 @@ impl Admin {
         }
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
-            let hint = format!("enabled are {}; `tokens.algorithms` in the configuration enables more", enabled.join(", "));
+            let hint = format!(
+                "enabled are {}; `tokens.algorithms` in the configuration enables more",
+                enabled.join(", ")
+            );
             return invalid("algorithm", format!("{} is not enabled", new.algorithm.name()), &hint);
         }
         if new.token_lifetime_seconds == 0 || new.token_lifetime_seconds > self.max_lifetime_seconds {
-            let hint = format!("1 to {} seconds; `tokens.max_lifetime_seconds` sets the bound", self.max_lifetime_seconds);
+            let hint = format!(
+                "1 to {} seconds; `tokens.max_lifetime_seconds` sets the bound",
+                self.max_lifetime_seconds
+            );
             return invalid("token lifetime", format!("{} seconds", new.token_lifetime_seconds), &hint);
         }
         Ok(())

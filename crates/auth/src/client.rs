@@ -176,7 +176,8 @@ impl Client {
     }
 
     pub(crate) fn from_record(record: &Record) -> Result<Self, Error> {
-        let unreadable = |cause: &dyn fmt::Display| Error::store("read a client", format!("{}: {cause}", record.id));
+        let unreadable =
+            |cause: &dyn fmt::Display| Error::store("read a client", format!("{}: {cause}", record.id));
         let body: Body = serde_json::from_slice(&record.body).map_err(|cause| unreadable(&cause))?;
         let hash = URL_SAFE_NO_PAD.decode(&body.secret_sha256).ok();
         Ok(Self {

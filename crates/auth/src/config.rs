@@ -9,7 +9,7 @@ use sealstone_jose::Algorithm;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::ConfigError;
-use crate::{Error, issuer};
+use crate::{Error, Issuer};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
 pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
@@ -253,12 +253,7 @@ impl Config {
     pub(crate) fn check(&self) -> Result<(), Fault> {
         let plain = matches!(self.tls.mode, TlsMode::PlainBehindProxy | TlsMode::PlainLoopback);
         if let Some(text) = &self.issuer {
-            issuer::Issuer::parse(text, self.tls.mode == TlsMode::PlainLoopback).map_err(|what| Fault {
-                section: "",
-                key: "issuer",
-                what: format!("`issuer` {what}"),
-                hint: "an https URL without query, fragment or trailing slash, as in https://auth.example.org",
-            })?;
+            Issuer::parse(text, self.tls.mode == TlsMode::PlainLoopback).map_err(Fault::issuer)?;
         } else if self.tls.mode == TlsMode::PlainBehindProxy || self.listen.ip().is_unspecified() {
             return Err(Fault {
                 section: "",
@@ -324,6 +319,17 @@ pub(crate) struct Fault {
     hint: &'static str,
 }
 
+impl Fault {
+    pub(crate) fn issuer(what: &'static str) -> Self {
+        Self {
+            section: "",
+            key: "issuer",
+            what: format!("`issuer` {what}"),
+            hint: "an https URL without query, fragment or trailing slash, as in https://auth.example.org",
+        }
+    }
+}
+
 impl From<Fault> for Error {
     /// For a configuration built in code: there is no line to name.
     fn from(fault: Fault) -> Self {
@@ -346,8 +352,12 @@ fn algorithms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Algorith
             let name = String::deserialize(deserializer)?;
             let known = Algorithm::ALL.iter().find(|algorithm| algorithm.name() == name);
             known.map(|algorithm| Name(*algorithm)).ok_or_else(|| {
-                let names: Vec<_> = Algorithm::ALL.iter().map(|known| format!("`{}`", known.name())).collect();
-                serde::de::Error::custom(format!("unknown algorithm `{name}`, expected one of {}", names.join(", ")))
+                let names: Vec<_> =
+                    Algorithm::ALL.iter().map(|known| format!("`{}`", known.name())).collect();
+                serde::de::Error::custom(format!(
+                    "unknown algorithm `{name}`, expected one of {}",
+                    names.join(", ")
+                ))
             })
         }
     }

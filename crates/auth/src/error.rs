@@ -93,10 +93,12 @@ impl Error {
             Error::ClientInvalid { hint, .. } => Some(hint.clone()),
             Error::ClientUnknown { .. } => Some("list the clients to see their ids".into()),
             Error::Config(config) => config.hint.clone(),
-            Error::DataDirectory { .. } => {
-                Some("the data directory and its files belong to the server alone (modes 0700 and 0600)".into())
+            Error::DataDirectory { .. } => Some(
+                "the data directory and its files belong to the server alone (modes 0700 and 0600)".into(),
+            ),
+            Error::Listen { .. } => {
+                Some("choose another address with `listen`; port 0 lets the system choose".into())
             }
-            Error::Listen { .. } => Some("choose another address with `listen`; port 0 lets the system choose".into()),
             Error::Sealed { .. } => {
                 Some("restore the seal.key that belongs to this store; without it its keys are lost".into())
             }
@@ -118,7 +120,9 @@ impl fmt::Display for Error {
         match self {
             Error::Certificate { what } => write!(f, "the certificate cannot be used: {what}"),
             Error::ClientExists { id } => write!(f, "a client `{id}` exists already"),
-            Error::ClientInvalid { field, what, .. } => write!(f, "the client's {field} is not valid: {what}"),
+            Error::ClientInvalid { field, what, .. } => {
+                write!(f, "the client's {field} is not valid: {what}")
+            }
             Error::ClientUnknown { id } => write!(f, "there is no client `{id}`"),
             Error::Config(config) => config.fmt(f),
             Error::DataDirectory { path, what } => write!(f, "{}: {what}", path.display()),

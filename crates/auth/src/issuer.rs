@@ -31,8 +31,12 @@ impl Issuer {
         if authority.is_empty() || authority.contains('@') {
             return Err("has no plain host");
         }
+        let plain_path = |byte: u8| byte.is_ascii_alphanumeric() || b"/-._~".contains(&byte);
+        if !rest[authority.len()..].bytes().all(plain_path) || rest.contains("//") {
+            return Err("has a path with other characters than letters, digits, `-._~` and single slashes");
+        }
         let parsed: Result<hyper::Uri, _> = url.parse();
-        if parsed.is_err() || url.contains("//") && rest.contains("//") {
+        if parsed.is_err() {
             return Err("is not a URL");
         }
         Ok(Self { path: url.len() - rest.len() + authority.len(), url: url.into() })

@@ -58,7 +58,10 @@ impl Background {
                 // A closed standard error is no reason to stop serving: its errors are nobody's.
                 let missing = missing.swap(0, Ordering::Relaxed);
                 if missing > 0 {
-                    let _ = writeln!(sink, "{{\"level\":\"WARN\",\"message\":\"log lines dropped\",\"lines\":{missing}}}");
+                    let _ = writeln!(
+                        sink,
+                        "{{\"level\":\"WARN\",\"message\":\"log lines dropped\",\"lines\":{missing}}}"
+                    );
                 }
                 let _ = sink.write_all(&line);
             }

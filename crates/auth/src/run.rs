@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 
 use crate::admin::{Admin, store_path};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
-use crate::config::{Config, TlsMode};
+use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
 use crate::keys::{Policy, Sealer};
@@ -133,7 +133,8 @@ impl Server {
             grace: Duration::from_secs(self.config.shutdown.grace_seconds),
             header_timeout: seconds(self.config.http.header_timeout_seconds),
         };
-        let upkeep = tokio::spawn(upkeep(Arc::clone(&self.app), Arc::clone(&self.world.clock), poll(&self.config)));
+        let upkeep =
+            tokio::spawn(upkeep(Arc::clone(&self.app), Arc::clone(&self.world.clock), poll(&self.config)));
         let announce = Duration::from_secs(self.config.shutdown.announce_seconds);
         let app = Arc::clone(&self.app);
         let ending = async move {
@@ -186,7 +187,7 @@ fn issuer(config: &Config, address: SocketAddr) -> Result<Issuer, Error> {
     let plain = config.tls.mode == TlsMode::PlainLoopback;
     let derived = format!("{}://{address}", if plain { "http" } else { "https" });
     let text = config.issuer.as_deref().unwrap_or(&derived);
-    Issuer::parse(text, plain).map_err(|what| Error::Certificate { what: format!("`issuer` {what}") })
+    Issuer::parse(text, plain).map_err(|what| Fault::issuer(what).into())
 }
 
 fn identity(config: &Config, issuer: &Issuer, address: SocketAddr) -> Result<Option<Identity>, Error> {

@@ -96,21 +96,31 @@ impl Live {
         if versions == old.versions {
             return Ok(());
         }
-        let mut next = Snapshot { versions, ..Snapshot::clone(&old) };
-        if versions.clients != old.versions.clients {
-            let records = self.store.list(Kind::Client, Version::ZERO, now).await?;
-            next.clients = Arc::new(records.iter().map(Client::from_record).collect::<Result<_, _>>()?);
-        }
-        if versions.signing_keys != old.versions.signing_keys {
-            let records = self.store.list(Kind::SigningKey, Version::ZERO, now).await?;
-            next.keys = Arc::new(KeyRing::open(&records, &self.sealer, &old.keys)?);
-        }
-        if versions.revocations != old.versions.revocations {
-            let records = self.store.list(Kind::Revocation, old.versions.revocations, now).await?;
+        let mut next = Snapshot::clone(&old);
+        let taken = self.take_in(&mut next, versions, now).await;
+        // What was taken in before a failure counts: an unreadable key must not keep a revocation out.
+        self.current.store(Arc::new(next));
+        taken
+    }
+
+    /// Brings `next` to `versions`, part by part, revocations first.
+    async fn take_in(&self, next: &mut Snapshot, versions: Versions, now: UnixSeconds) -> Result<(), Error> {
+        if versions.revocations != next.versions.revocations {
+            let records = self.store.list(Kind::Revocation, next.versions.revocations, now).await?;
             next.revocations.add(&records);
             next.revocations.prune(now);
+            next.versions.revocations = versions.revocations;
         }
-        self.current.store(Arc::new(next));
+        if versions.clients != next.versions.clients {
+            let records = self.store.list(Kind::Client, Version::ZERO, now).await?;
+            next.clients = Arc::new(records.iter().map(Client::from_record).collect::<Result<_, _>>()?);
+            next.versions.clients = versions.clients;
+        }
+        if versions.signing_keys != next.versions.signing_keys {
+            let records = self.store.list(Kind::SigningKey, Version::ZERO, now).await?;
+            next.keys = Arc::new(KeyRing::open(&records, &self.sealer, &next.keys)?);
+            next.versions.signing_keys = versions.signing_keys;
+        }
         Ok(())
     }
 
@@ -167,7 +177,8 @@ impl Revocations {
     fn add(&mut self, records: &[Record]) {
         for Record { id, expires_at, .. } in records {
             let shard = self.shard(id);
-            Arc::make_mut(&mut self.shards[shard]).insert(id.clone(), expires_at.unwrap_or(UnixSeconds(u64::MAX)));
+            Arc::make_mut(&mut self.shards[shard])
+                .insert(id.clone(), expires_at.unwrap_or(UnixSeconds(u64::MAX)));
         }
     }
 

@@ -8,12 +8,12 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::server::{Acceptor, ClientHello};
-use rustls::{NamedGroup, ServerConfig};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::{Acceptor, ClientHello};
+use rustls::{NamedGroup, ServerConfig};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
@@ -31,10 +31,15 @@ impl Identity {
     /// Reads a PEM chain and a PEM key.
     /// Errors: `Certificate`, also for a key file that everyone may read.
     pub fn load(certificate: &Path, key: &Path) -> Result<Self, Error> {
-        let fault = |path: &Path, what: &dyn fmt::Display| Error::Certificate { what: format!("{}: {what}", path.display()) };
+        let fault = |path: &Path, what: &dyn fmt::Display| Error::Certificate {
+            what: format!("{}: {what}", path.display()),
+        };
         let mode = fs::metadata(key).map_err(|cause| fault(key, &cause))?.mode();
         if mode & 0o007 != 0 {
-            return Err(fault(key, &format_args!("mode {:04o} lets everyone in, 0600 or 0640 expected", mode & 0o7777)));
+            return Err(fault(
+                key,
+                &format_args!("mode {:04o} lets everyone in, 0600 or 0640 expected", mode & 0o7777),
+            ));
         }
         let pem = fs::read_to_string(certificate).map_err(|cause| fault(certificate, &cause))?;
         let chain: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem.as_bytes()).collect();
@@ -88,7 +93,10 @@ pub(crate) struct Terms {
 
 impl Terms {
     /// Makes a connection secure.
-    pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(&self, stream: S) -> io::Result<TlsStream<S>> {
+    pub(crate) async fn accept<S: AsyncRead + AsyncWrite + Unpin>(
+        &self,
+        stream: S,
+    ) -> io::Result<TlsStream<S>> {
         let started = LazyConfigAcceptor::new(Acceptor::default(), stream).await?;
         let config = self.choose(&started.client_hello());
         started.into_stream(config).await

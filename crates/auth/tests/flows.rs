@@ -1,20 +1,19 @@
 //! The flows over a store in memory and a clock set by hand.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use sealstone_auth::protocol::discovery;
 use sealstone_auth::protocol::{Code, OAuthError, Parameters, client_auth};
-use sealstone_auth::store::{Answer, Kind, NewRecord, Record, Sqlite, Store, Use, Version, Versions, Write};
+use sealstone_auth::store::{Kind, NewRecord, Sqlite, Version, Write};
 use sealstone_auth::{Grant, Issuer, NewClient};
 use sealstone_jose::jws::Unverified;
 use sealstone_jose::jwt::{self, Claims, Rules};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey, UnixSeconds};
 use serde_json::{Value, json};
 
-use crate::support::{Credentials, House, START, names};
+use crate::support::{Credentials, Guarded, House, Mood, START, names};
 
 const GRANT: &str = "grant_type=client_credentials";
 
@@ -71,7 +70,10 @@ async fn each_algorithm_walks_the_whole_way() {
         let unverified = Unverified::parse(&token).unwrap();
         assert_eq!(unverified.header().algorithm(), algorithm);
         let verified = unverified.verify_with_set(&jwks).unwrap();
-        let rules = Rules::new().issuer("https://auth.example.org").audience("https://auth.example.org").typ("at+jwt");
+        let rules = Rules::new()
+            .issuer("https://auth.example.org")
+            .audience("https://auth.example.org")
+            .typ("at+jwt");
         rules.check(verified, UnixSeconds(START)).unwrap();
         assert_eq!(house.introspect(&who, &token)["active"], true, "{algorithm:?}");
         assert!(house.revoke(&who, &format!("token={token}")).await.unwrap());
@@ -82,7 +84,11 @@ async fn each_algorithm_walks_the_whole_way() {
 #[tokio::test]
 async fn rfc6749_s3_3_scope() {
     let house = House::build().await;
-    let who = house.client(NewClient { algorithm: Algorithm::Es256, scopes: names(&["a", "b"]), ..NewClient::default() });
+    let who = house.client(NewClient {
+        algorithm: Algorithm::Es256,
+        scopes: names(&["a", "b"]),
+        ..NewClient::default()
+    });
     let who = who.await;
     let scope = |asked: &str| house.ask(&who, &format!("{GRANT}&scope={asked}"));
     assert_eq!(scope("b").unwrap().scope.as_deref(), Some("b"));
@@ -100,7 +106,8 @@ async fn rfc6749_s3_3_scope() {
 async fn rfc8707_s2_resource_narrows_the_audience() {
     let house = House::build().await;
     let audiences = vec!["https://a.example".to_owned(), "https://b.example".to_owned()];
-    let who = house.client(NewClient { algorithm: Algorithm::Es256, audiences, ..NewClient::default() }).await;
+    let who =
+        house.client(NewClient { algorithm: Algorithm::Es256, audiences, ..NewClient::default() }).await;
     let aud = |form: &str| house.ask(&who, form).map(|answer| parts(&answer.access_token).1["aud"].clone());
     assert_eq!(aud(GRANT).unwrap(), json!(["https://a.example", "https://b.example"]));
     assert_eq!(aud(&format!("{GRANT}&resource=https://b.example")).unwrap(), json!("https://b.example"));
@@ -116,8 +123,13 @@ async fn rfc6749_s5_2_grants_that_are_not_given() {
     let who = house.es256().await;
     assert_eq!(code(house.ask(&who, "")), Code::InvalidRequest);
     assert_eq!(code(house.ask(&who, "grant_type=")), Code::InvalidRequest);
-    for grant in ["password", "authorization_code", "implicit", "Client_Credentials", "client_credentials%00"] {
-        assert_eq!(code(house.ask(&who, &format!("grant_type={grant}"))), Code::UnsupportedGrantType, "{grant}");
+    for grant in ["password", "authorization_code", "implicit", "Client_Credentials", "client_credentials%00"]
+    {
+        assert_eq!(
+            code(house.ask(&who, &format!("grant_type={grant}"))),
+            Code::UnsupportedGrantType,
+            "{grant}"
+        );
     }
     let watcher = house.client(NewClient { grants: Default::default(), ..NewClient::default() }).await;
     assert_eq!(code(house.ask(&watcher, GRANT)), Code::UnauthorizedClient);
@@ -170,9 +182,16 @@ async fn rfc6749_s2_3_1_basic_and_post() {
     let Credentials { id, secret } = &who;
     assert_eq!(authenticate(&house, &[&who.basic()], "").await.unwrap(), *id);
     assert_eq!(authenticate(&house, &[&who.basic()], &format!("client_id={id}")).await.unwrap(), *id);
-    assert_eq!(authenticate(&house, &[], &format!("client_id={id}&client_secret={secret}")).await.unwrap(), *id);
+    assert_eq!(
+        authenticate(&house, &[], &format!("client_id={id}&client_secret={secret}")).await.unwrap(),
+        *id
+    );
     let scheme = who.basic().replace("Basic ", "bAsIc  ");
-    assert_eq!(authenticate(&house, &[&scheme], "").await.unwrap(), *id, "RFC 9110 §11.1: case does not count");
+    assert_eq!(
+        authenticate(&house, &[&scheme], "").await.unwrap(),
+        *id,
+        "RFC 9110 §11.1: case does not count"
+    );
 }
 
 #[tokio::test]
@@ -253,7 +272,9 @@ async fn rfc7662_s2_2_inactive_says_nothing_more() {
     let who = house.es256().await;
     let token = house.token(&who);
     let inactive = json!({"active": false});
-    for foreign in ["x", "a.b.c", "...", &token[..token.len() - 4], &format!("{token}AA"), &token.to_uppercase()] {
+    for foreign in
+        ["x", "a.b.c", "...", &token[..token.len() - 4], &format!("{token}AA"), &token.to_uppercase()]
+    {
         assert_eq!(house.introspect(&who, foreign), inactive, "{foreign}");
     }
     // Of another server: the same claims under a key that is not ours.
@@ -292,7 +313,8 @@ async fn rfc7662_s2_2_tokens_of_a_removed_client() {
     let house = House::build().await;
     let audiences = vec!["https://orders.example".to_owned()];
     let id = Some("worker".to_owned());
-    let new = NewClient { algorithm: Algorithm::Es256, audiences: audiences.clone(), id, ..NewClient::default() };
+    let new =
+        NewClient { algorithm: Algorithm::Es256, audiences: audiences.clone(), id, ..NewClient::default() };
     let who = house.client(new.clone()).await;
     let orders = house.client(NewClient { resources: audiences, ..NewClient::default() }).await;
     let token = house.token(&who);
@@ -357,7 +379,11 @@ async fn rfc7009_s2_2_1_unsupported_token_type() {
     let claims = Claims::parse(&parts(&house.token(&who)).1.to_string()).unwrap();
     let other = jwt::sign(&key, "JWT", &claims).unwrap();
     assert_eq!(code(house.revoke(&who, &format!("token={other}")).await), Code::UnsupportedTokenType);
-    assert_eq!(house.introspect(&who, &other), json!({"active": false}), "RFC 8725 §3.11: one kind is not another");
+    assert_eq!(
+        house.introspect(&who, &other),
+        json!({"active": false}),
+        "RFC 8725 §3.11: one kind is not another"
+    );
     assert!(house.check(&jwt::sign(&key, "at+jwt", &claims).unwrap()).is_some(), "only the type was wrong");
 }
 
@@ -389,62 +415,19 @@ fn rfc8414_s3_1_addresses() {
     assert_eq!(metadata["grant_types_supported"], json!(["client_credentials"]));
 }
 
-/// A store that can be told to refuse every further call.
-struct Guarded {
-    inner: Sqlite,
-    sealed: AtomicBool,
-    calls: AtomicU64,
-}
-
-impl Guarded {
-    fn pass(&self) -> &Sqlite {
-        self.calls.fetch_add(1, Ordering::SeqCst);
-        assert!(!self.sealed.load(Ordering::SeqCst), "the token path asked the store");
-        &self.inner
-    }
-}
-
-impl Store for Guarded {
-    fn versions(&self) -> Answer<'_, Versions> {
-        self.pass().versions()
-    }
-    fn list(&self, kind: Kind, after: Version, now: UnixSeconds) -> Answer<'_, Vec<Record>> {
-        self.pass().list(kind, after, now)
-    }
-    fn read(&self, kind: Kind, id: &str, now: UnixSeconds) -> Answer<'_, Option<Record>> {
-        self.pass().read(kind, id, now)
-    }
-    fn insert(&self, new: NewRecord, now: UnixSeconds) -> Answer<'_, Write> {
-        self.pass().insert(new, now)
-    }
-    fn replace(&self, new: NewRecord, expected: Version, now: UnixSeconds) -> Answer<'_, Write> {
-        self.pass().replace(new, expected, now)
-    }
-    fn remove(&self, kind: Kind, id: &str, expected: Version) -> Answer<'_, Write> {
-        self.pass().remove(kind, id, expected)
-    }
-    fn consume(&self, kind: Kind, id: &str, now: UnixSeconds) -> Answer<'_, Use> {
-        self.pass().consume(kind, id, now)
-    }
-    fn prune(&self, now: UnixSeconds) -> Answer<'_, u64> {
-        self.pass().prune(now)
-    }
-}
-
 #[tokio::test]
 async fn client_credentials_and_introspection_never_ask_the_store() {
-    let store =
-        Arc::new(Guarded { inner: Sqlite::in_memory().unwrap(), sealed: AtomicBool::new(false), calls: AtomicU64::new(0) });
+    let store = Guarded::new();
     let house = House::with(store.clone(), &[Algorithm::Es256, Algorithm::MlDsa65]).await;
     let who = house.es256().await;
-    let before = store.calls.load(Ordering::SeqCst);
-    store.sealed.store(true, Ordering::SeqCst);
+    let before = store.calls();
+    store.set(Mood::Panic);
     for _ in 0..100 {
         let token = house.token(&who);
         assert_eq!(house.introspect(&who, &token)["active"], true);
     }
     assert!(house.ask(&who, "grant_type=nonsense").is_err());
-    assert_eq!(store.calls.load(Ordering::SeqCst), before);
+    assert_eq!(store.calls(), before);
 }
 
 #[tokio::test]
@@ -488,4 +471,27 @@ async fn clients_come_and_go_by_version() {
     house.admin.remove_client("worker", Some(*version)).await.unwrap();
     let gone = house.admin.remove_client("worker", None).await.unwrap_err();
     assert!(matches!(gone, sealstone_auth::Error::ClientUnknown { .. }), "{gone}");
+}
+
+/// A record that cannot be read keeps its own kind back, and no revocation.
+#[tokio::test]
+async fn an_unreadable_record_keeps_no_revocation_out() {
+    let house = House::build().await;
+    let who = house.es256().await;
+    let token = house.token(&who);
+    let (now, broken) = (UnixSeconds(START), b"{}".to_vec());
+    let bad = NewRecord { kind: Kind::Client, id: "broken".into(), expires_at: None, body: broken };
+    assert_ne!(house.store.insert(bad, now).await.unwrap(), Write::Refused);
+    let jti = parts(&token).1["jti"].as_str().unwrap().to_owned();
+    let mark = NewRecord {
+        kind: Kind::Revocation,
+        id: jti,
+        expires_at: Some(UnixSeconds(START + 900)),
+        body: vec![],
+    };
+    assert_ne!(house.store.insert(mark, now).await.unwrap(), Write::Refused);
+    let failed = house.live.refresh(now).await.unwrap_err();
+    assert!(failed.to_string().contains("broken"), "{failed}");
+    assert_eq!(house.introspect(&who, &token), json!({"active": false}));
+    assert!(house.ask(&who, GRANT).is_ok(), "the clients of before are still there");
 }

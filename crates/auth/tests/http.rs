@@ -14,7 +14,7 @@ use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
-use crate::support::{Credentials, Running, config};
+use crate::support::{Credentials, Guarded, Mood, Running, config};
 
 const GRANT: &str = "grant_type=client_credentials";
 
@@ -146,10 +146,12 @@ async fn rfc7662_s2_1_nobody_introspects_or_revokes_unauthenticated() {
     let (server, _directory) = running().await;
     let token = server.token().await;
     for path in ["/introspect", "/revoke", "/token"] {
-        let request = server.request("POST", path).header("content-type", "application/x-www-form-urlencoded");
+        let request =
+            server.request("POST", path).header("content-type", "application/x-www-form-urlencoded");
         let answer = server.send(request.body(Full::from(format!("token={token}&{GRANT}"))).unwrap()).await;
         assert_eq!(answer.refusal(), (401, "invalid_client".into()), "{path}");
-        let request = server.request("POST", path).header("content-type", "application/x-www-form-urlencoded");
+        let request =
+            server.request("POST", path).header("content-type", "application/x-www-form-urlencoded");
         let request = request.header("authorization", format!("Bearer {token}"));
         let answer = server.send(request.body(Full::from(format!("token={token}"))).unwrap()).await;
         assert_eq!(answer.refusal(), (401, "invalid_client".into()), "{path}");
@@ -263,7 +265,11 @@ async fn slow_or_malformed_requests_do_not_hold_a_connection() {
         b"GET /token HTTP/1.1\r\nname with space: x\r\n\r\n",
     ] {
         let answer = raw(&server, malformed).await;
-        assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 400"), "{}: {answer}", malformed.escape_ascii());
+        assert!(
+            answer.is_empty() || answer.starts_with("HTTP/1.1 400"),
+            "{}: {answer}",
+            malformed.escape_ascii()
+        );
     }
     let long = format!("GET /jwks HTTP/1.1\r\nhost: x\r\nlong: {}\r\n\r\n", "x".repeat(32 * 1024));
     let answer = raw(&server, long.as_bytes()).await;
@@ -293,7 +299,8 @@ async fn connections_over_the_cap_wait_for_a_slot() {
 #[tokio::test]
 async fn an_issuer_with_a_path_moves_every_address() {
     let directory = tempfile::tempdir().unwrap();
-    let config = Config { issuer: Some("https://auth.example.org/tenant".into()), ..config(directory.path()) };
+    let config =
+        Config { issuer: Some("https://auth.example.org/tenant".into()), ..config(directory.path()) };
     let server = Running::start(config).await;
     let metadata = server.get("/.well-known/oauth-authorization-server/tenant").await.json();
     assert_eq!(metadata["issuer"], "https://auth.example.org/tenant");
@@ -322,4 +329,25 @@ async fn plain_http_only_where_it_is_asked_for() {
     wrong.listen = "0.0.0.0:0".parse().unwrap();
     assert!(Server::bind(wrong, World::default()).await.is_err());
     assert!(!directory.path().join("other").exists(), "a refused configuration touches no disk");
+}
+
+/// With the store stuck, and with it the refresh that waits for it under its lock: tokens and introspection go on, and
+/// only readiness says so.
+#[tokio::test]
+async fn a_store_that_hangs_is_not_on_the_token_path() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Guarded::new();
+    let world = World { store: Some(store.clone()), ..World::default() };
+    let server = Running::start_in(config(directory.path()), world).await;
+    store.set(Mood::Hang);
+    let calls = store.calls();
+    while store.calls() == calls {
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    let token = tokio::time::timeout(Duration::from_secs(5), server.token()).await.unwrap();
+    assert!(server.is_active(&token).await);
+    assert_eq!(server.get("/health/live").await.status, StatusCode::OK);
+    let ready = server.get("/health/ready").await;
+    assert_eq!((ready.status.as_u16(), ready.json()), (503, json!({"status": "the store does not answer"})));
+    server.stop().await;
 }

@@ -36,7 +36,11 @@ fn a_state_lasts_its_time() {
     assert_eq!(at(State::Retiring, 2_000), State::Retired);
     assert_eq!(at(State::Retired, START), State::Retired);
     let future = Stage { since: UnixSeconds(START + 5), ..stage(1, State::Active, 0) };
-    assert_eq!(future.next_state(UnixSeconds(START), &policy), State::Active, "a clock set back moves nothing");
+    assert_eq!(
+        future.next_state(UnixSeconds(START), &policy),
+        State::Active,
+        "a clock set back moves nothing"
+    );
 }
 
 #[test]
@@ -145,7 +149,8 @@ async fn a_key_still_verifies_while_it_retires() {
 
 fn states(house: &House) -> Vec<(u64, State)> {
     let snapshot = house.live.snapshot();
-    let mut states: Vec<_> = snapshot.keys.stages().iter().map(|stage| (stage.sequence, stage.state)).collect();
+    let mut states: Vec<_> =
+        snapshot.keys.stages().iter().map(|stage| (stage.sequence, stage.state)).collect();
     states.sort();
     states
 }
@@ -165,7 +170,9 @@ async fn servers_that_start_together_share_their_keys() {
             tokio::spawn(async move {
                 let sealer = Sealer::from_key(&[7; 32]).unwrap();
                 let now = UnixSeconds(START);
-                let live = Live::open(store, sealer, algorithms, policy(), Arc::new(OsRandomness), now).await.unwrap();
+                let live = Live::open(store, sealer, algorithms, policy(), Arc::new(OsRandomness), now)
+                    .await
+                    .unwrap();
                 live.snapshot().keys.jwks().to_owned()
             })
         })
@@ -196,14 +203,19 @@ fn a_sealed_key_opens_only_in_its_place() {
         changed[position] ^= 1;
         assert!(sealer.open_sealed("ES256/1", &changed).is_err(), "changed at {position}");
     }
-    assert_ne!(sealed, sealer.seal("ES256/1", b"secret", &OsRandomness).unwrap(), "a nonce is drawn each time");
+    assert_ne!(
+        sealed,
+        sealer.seal("ES256/1", b"secret", &OsRandomness).unwrap(),
+        "a nonce is drawn each time"
+    );
 }
 
 #[test]
 fn the_key_file_is_made_once_and_kept_private() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("seal.key");
-    let sealed = Sealer::open(directory.path(), &OsRandomness).unwrap().seal("a", b"s", &OsRandomness).unwrap();
+    let sealed =
+        Sealer::open(directory.path(), &OsRandomness).unwrap().seal("a", b"s", &OsRandomness).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "no draft is left");
     let again = Sealer::open(directory.path(), &OsRandomness).unwrap();

@@ -26,7 +26,8 @@ async fn no_secret_and_no_token_reaches_the_log() {
         Credentials { id: who.id.clone(), secret: format!("{}x", who.secret) }.basic(),
         format!("Bearer {}", who.secret),
     ] {
-        let request = server.request("POST", "/token").header("authorization", header).header("x-note", &who.secret);
+        let request =
+            server.request("POST", "/token").header("authorization", header).header("x-note", &who.secret);
         let request = request.header("content-type", "application/x-www-form-urlencoded");
         server.send(request.body(Full::from("grant_type=client_credentials")).unwrap()).await;
     }
@@ -60,6 +61,9 @@ async fn each_line_is_an_object_and_says_what_failed() {
     let lines: Vec<Value> = logs.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let hint = format!("client `{id}` gave a wrong secret");
     let line = lines.iter().find(|line| line["hint"] == hint.as_str()).expect("a line with the hint");
-    assert_eq!((&line["status"], &line["code"], &line["path"]), (&401.into(), &"invalid_client".into(), &"/token".into()));
+    assert_eq!(
+        (&line["status"], &line["code"], &line["path"]),
+        (&401.into(), &"invalid_client".into(), &"/token".into())
+    );
     assert!(line["micros"].is_u64() && line["peer"].as_str().unwrap().starts_with("127.0.0.1:"), "{line}");
 }

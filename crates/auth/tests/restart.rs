@@ -71,7 +71,10 @@ async fn every_acknowledged_write_survives_a_kill() {
         for write in writes {
             assert_ne!(write.await.unwrap(), Write::Refused);
         }
-        assert!(matches!(store.consume(Kind::SingleUse, &format!("{round}-0"), now).await.unwrap(), Use::First(_)));
+        assert!(matches!(
+            store.consume(Kind::SingleUse, &format!("{round}-0"), now).await.unwrap(),
+            Use::First(_)
+        ));
 
         let wreck = directory.path().join(format!("wreck-{round}.sqlite"));
         for suffix in ["", "-wal"] {

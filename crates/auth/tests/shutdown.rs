@@ -184,4 +184,6 @@ async fn the_grace_has_an_end() {
     tokio::time::sleep(Duration::from_millis(100)).await;
     server.begin_stop();
     tokio::time::timeout(Duration::from_secs(3), server.ended()).await.unwrap();
+    let cut = tokio::time::timeout(Duration::from_secs(3), stuck.read(&mut [0; 1])).await.expect("it is cut");
+    assert!(matches!(cut, Ok(0) | Err(_)), "and unanswered");
 }

@@ -10,7 +10,12 @@ use crate::support::START;
 const NOW: UnixSeconds = UnixSeconds(START);
 
 fn record(kind: Kind, id: &str, end: Option<u64>, body: &str) -> NewRecord {
-    NewRecord { kind, id: id.into(), expires_at: end.map(|after| UnixSeconds(START + after)), body: body.into() }
+    NewRecord {
+        kind,
+        id: id.into(),
+        expires_at: end.map(|after| UnixSeconds(START + after)),
+        body: body.into(),
+    }
 }
 
 fn after(seconds: u64) -> UnixSeconds {
@@ -27,7 +32,10 @@ fn done(write: Write) -> Version {
 #[tokio::test]
 async fn insert_only_if_absent() {
     let store = Sqlite::in_memory().unwrap();
-    assert_eq!(store.insert(record(Kind::Client, "a", None, "1"), NOW).await.unwrap(), Write::Done(Version(1)));
+    assert_eq!(
+        store.insert(record(Kind::Client, "a", None, "1"), NOW).await.unwrap(),
+        Write::Done(Version(1))
+    );
     assert_eq!(store.insert(record(Kind::Client, "a", None, "2"), NOW).await.unwrap(), Write::Refused);
     assert_eq!(store.read(Kind::Client, "a", NOW).await.unwrap().unwrap().body, b"1");
     assert_eq!(store.read(Kind::SigningKey, "a", NOW).await.unwrap(), None, "kinds are apart");
@@ -59,14 +67,20 @@ async fn replace_and_remove_demand_the_version() {
     let store = Sqlite::in_memory().unwrap();
     let first = done(store.insert(record(Kind::Client, "a", None, "1"), NOW).await.unwrap());
     let second = done(store.replace(record(Kind::Client, "a", None, "2"), first, NOW).await.unwrap());
-    assert_eq!(store.replace(record(Kind::Client, "a", None, "3"), first, NOW).await.unwrap(), Write::Refused);
+    assert_eq!(
+        store.replace(record(Kind::Client, "a", None, "3"), first, NOW).await.unwrap(),
+        Write::Refused
+    );
     assert_eq!(store.remove(Kind::Client, "a", first).await.unwrap(), Write::Refused);
     assert_eq!(store.read(Kind::Client, "a", NOW).await.unwrap().unwrap().body, b"2");
     done(store.remove(Kind::Client, "a", second).await.unwrap());
     // A record made anew never has a version that its forerunner had.
     let third = done(store.insert(record(Kind::Client, "a", None, "4"), NOW).await.unwrap());
     assert!(third > second);
-    assert_eq!(store.replace(record(Kind::Client, "a", None, "5"), second, NOW).await.unwrap(), Write::Refused);
+    assert_eq!(
+        store.replace(record(Kind::Client, "a", None, "5"), second, NOW).await.unwrap(),
+        Write::Refused
+    );
 }
 
 #[tokio::test]
@@ -75,7 +89,8 @@ async fn everything_after_a_version_is_listed_in_order() {
     for id in ["a", "b", "c"] {
         done(store.insert(record(Kind::Revocation, id, Some(10), ""), NOW).await.unwrap());
     }
-    let ids = |records: Vec<sealstone_auth::store::Record>| records.into_iter().map(|r| r.id).collect::<Vec<_>>();
+    let ids =
+        |records: Vec<sealstone_auth::store::Record>| records.into_iter().map(|r| r.id).collect::<Vec<_>>();
     assert_eq!(ids(store.list(Kind::Revocation, Version::ZERO, NOW).await.unwrap()), ["a", "b", "c"]);
     assert_eq!(ids(store.list(Kind::Revocation, Version(2), NOW).await.unwrap()), ["c"]);
     assert_eq!(store.versions().await.unwrap().revocations, Version(3));
@@ -134,7 +149,10 @@ async fn a_race_to_insert_has_one_winner() {
         .map(|racer| {
             let store = store.clone();
             tokio::spawn(async move {
-                store.insert(record(Kind::SigningKey, "ES256/1", None, &racer.to_string()), NOW).await.unwrap()
+                store
+                    .insert(record(Kind::SigningKey, "ES256/1", None, &racer.to_string()), NOW)
+                    .await
+                    .unwrap()
             })
         })
         .collect();
@@ -182,7 +200,8 @@ async fn a_file_that_others_may_read_is_refused() {
 #[tokio::test]
 async fn a_failed_write_spares_its_neighbours() {
     let store = Sqlite::in_memory().unwrap();
-    let never = NewRecord { expires_at: Some(UnixSeconds(u64::MAX)), ..record(Kind::Client, "bad", None, "") };
+    let never =
+        NewRecord { expires_at: Some(UnixSeconds(u64::MAX)), ..record(Kind::Client, "bad", None, "") };
     let (bad, good) =
         tokio::join!(store.insert(never, NOW), store.insert(record(Kind::Client, "good", None, ""), NOW));
     assert!(bad.is_err());

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use base64::Engine as _;
@@ -23,7 +23,9 @@ use sealstone_auth::protocol::token::{Ground, TokenResponse};
 use sealstone_auth::protocol::{OAuthError, Parameters};
 use sealstone_auth::protocol::{access_token, client_auth, introspect, revoke, token};
 use sealstone_auth::snapshot::Live;
-use sealstone_auth::store::Sqlite;
+use sealstone_auth::store::{
+    Answer as Kept, Kind, NewRecord, Record, Sqlite, Use, Version, Versions, Write as Written,
+};
 use sealstone_auth::{Clock, Config, Issuer, Server, Store, World};
 use sealstone_jose::{Algorithm, UnixSeconds};
 use serde_json::Value;
@@ -133,7 +135,8 @@ impl House {
     pub fn introspect(&self, who: &Credentials, token: &str) -> Value {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(format!("token={token}").as_bytes()).unwrap();
-        let caller = client_auth::authenticate(&[who.basic().as_bytes()], &parameters, &snapshot.clients).unwrap();
+        let caller =
+            client_auth::authenticate(&[who.basic().as_bytes()], &parameters, &snapshot.clients).unwrap();
         introspect::answer(&caller, &parameters, &snapshot, &self.issuer, self.clock.now()).unwrap()
     }
 
@@ -223,7 +226,11 @@ impl Running {
     }
 
     /// How a client of this server speaks TLS.
-    pub fn tls(&self, alpn: &str, versions: &[&'static rustls::SupportedProtocolVersion]) -> rustls::ClientConfig {
+    pub fn tls(
+        &self,
+        alpn: &str,
+        versions: &[&'static rustls::SupportedProtocolVersion],
+    ) -> rustls::ClientConfig {
         let mut roots = rustls::RootCertStore::empty();
         roots.add(CertificateDer::from_pem_slice(self.certificate_pem.as_bytes()).unwrap()).unwrap();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -278,7 +285,10 @@ impl Running {
     }
 
     pub fn request(&self, method: &str, path: &str) -> hyper::http::request::Builder {
-        Request::builder().method(method).uri(format!("https://{}{path}", self.address)).header("host", self.issuer_host())
+        Request::builder()
+            .method(method)
+            .uri(format!("https://{}{path}", self.address))
+            .header("host", self.issuer_host())
     }
 
     fn issuer_host(&self) -> &str {
@@ -358,5 +368,80 @@ impl Write for Captured {
 
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
+    }
+}
+
+/// A store in memory that counts its calls and can be told to misbehave.
+pub struct Guarded {
+    inner: Sqlite,
+    mood: AtomicU8,
+    calls: AtomicU64,
+}
+
+/// What a [`Guarded`] store does when it is called.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Mood {
+    Serve,
+    Panic,
+    Hang,
+}
+
+impl Guarded {
+    pub fn new() -> Arc<Self> {
+        let inner = Sqlite::in_memory().unwrap();
+        Arc::new(Self { inner, mood: AtomicU8::new(Mood::Serve as u8), calls: AtomicU64::new(0) })
+    }
+
+    pub fn set(&self, mood: Mood) {
+        self.mood.store(mood as u8, Ordering::SeqCst);
+    }
+
+    pub fn calls(&self) -> u64 {
+        self.calls.load(Ordering::SeqCst)
+    }
+
+    fn pass<'a, T: 'a>(&'a self, call: impl FnOnce(&'a Sqlite) -> Kept<'a, T>) -> Kept<'a, T> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        let mood = self.mood.load(Ordering::SeqCst);
+        assert_ne!(mood, Mood::Panic as u8, "the store was asked");
+        if mood == Mood::Hang as u8 {
+            return Box::pin(std::future::pending());
+        }
+        call(&self.inner)
+    }
+}
+
+impl Store for Guarded {
+    fn versions(&self) -> Kept<'_, Versions> {
+        self.pass(|store| store.versions())
+    }
+
+    fn list(&self, kind: Kind, after: Version, now: UnixSeconds) -> Kept<'_, Vec<Record>> {
+        self.pass(|store| store.list(kind, after, now))
+    }
+
+    fn read(&self, kind: Kind, id: &str, now: UnixSeconds) -> Kept<'_, Option<Record>> {
+        self.pass(|store| store.read(kind, id, now))
+    }
+
+    fn insert(&self, new: NewRecord, now: UnixSeconds) -> Kept<'_, Written> {
+        self.pass(|store| store.insert(new, now))
+    }
+
+    fn replace(&self, new: NewRecord, expected: Version, now: UnixSeconds) -> Kept<'_, Written> {
+        self.pass(|store| store.replace(new, expected, now))
+    }
+
+    fn remove(&self, kind: Kind, id: &str, expected: Version) -> Kept<'_, Written> {
+        self.pass(|store| store.remove(kind, id, expected))
+    }
+
+    fn consume(&self, kind: Kind, id: &str, now: UnixSeconds) -> Kept<'_, Use> {
+        self.pass(|store| store.consume(kind, id, now))
+    }
+
+    fn prune(&self, now: UnixSeconds) -> Kept<'_, u64> {
+        self.pass(|store| store.prune(now))
     }
 }

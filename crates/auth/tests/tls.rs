@@ -12,7 +12,10 @@ use tokio_rustls::TlsConnector;
 
 use crate::support::{Running, config};
 
-async fn shake(server: &Running, config: rustls::ClientConfig) -> Result<(NamedGroup, String), std::io::Error> {
+async fn shake(
+    server: &Running,
+    config: rustls::ClientConfig,
+) -> Result<(NamedGroup, String), std::io::Error> {
     let stream = TcpStream::connect(server.address).await?;
     let name = ServerName::try_from("localhost").unwrap();
     let stream = TlsConnector::from(Arc::new(config)).connect(name, stream).await?;
@@ -90,7 +93,8 @@ async fn the_self_signed_certificate_is_left_for_clients() {
 /// Writes a certificate with its key, as another program would.
 fn write_identity(directory: &std::path::Path, names: &[&str]) -> (std::path::PathBuf, std::path::PathBuf) {
     let key = rcgen::KeyPair::generate().unwrap();
-    let parameters = rcgen::CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
+    let parameters =
+        rcgen::CertificateParams::new(names.iter().map(|name| (*name).to_owned()).collect::<Vec<_>>());
     let certificate = parameters.unwrap().self_signed(&key).unwrap();
     let (chain, private) = (directory.join("chain.pem"), directory.join("key.pem"));
     std::fs::write(&chain, certificate.pem()).unwrap();
@@ -139,7 +143,8 @@ async fn each_unusable_certificate_is_named() {
         (&chain, &open, "0604"),
         (&chain, &foreign, "key"),
     ] {
-        let refused = Server::bind(from_files(directory.path(), chain, key), World::default()).await.unwrap_err();
+        let refused =
+            Server::bind(from_files(directory.path(), chain, key), World::default()).await.unwrap_err();
         assert!(matches!(refused, Error::Certificate { .. }), "{refused}");
         assert!(refused.to_string().to_lowercase().contains(said), "{refused}");
         assert!(!refused.to_string().contains("BEGIN"), "no content in an error");
@@ -151,5 +156,8 @@ fn a_self_signed_identity_shows_no_key() {
     let identity = tls::self_signed(&["localhost".into(), "127.0.0.1".into()]).unwrap();
     assert!(identity.certificate_pem().starts_with("-----BEGIN CERTIFICATE-----"));
     assert_eq!(format!("{identity:?}"), "Identity(..)");
-    assert_ne!(identity.certificate_der(), tls::self_signed(&["localhost".into()]).unwrap().certificate_der());
+    assert_ne!(
+        identity.certificate_der(),
+        tls::self_signed(&["localhost".into()]).unwrap().certificate_der()
+    );
 }

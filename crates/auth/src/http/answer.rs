@@ -8,7 +8,9 @@ use axum::body::{Body, Bytes};
 use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
-use hyper::header::{CACHE_CONTROL, CONNECTION, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS};
+use hyper::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
 use hyper::http::HeaderValue;
 use hyper::{StatusCode, Version};
 use serde::Serialize;
@@ -27,10 +29,7 @@ pub(crate) enum Refusal {
     /// There is no such address.
     NotFound,
     /// A flow refused; `client` is known once it has proved itself.
-    OAuth {
-        error: OAuthError,
-        client: Option<String>,
-    },
+    OAuth { error: OAuthError, client: Option<String> },
     /// The request was not complete in time.
     Timeout,
     /// The body is over the limit.
@@ -100,7 +99,8 @@ impl IntoResponse for Refusal {
 
 /// An answer for this caller alone.
 pub(crate) fn private_json(caller: &Authenticated, body: &impl Serialize) -> Result<Response, Refusal> {
-    let body = serde_json::to_vec(body).map_err(|cause| OAuthError::from(crate::Error::store("write an answer", cause)))?;
+    let body = serde_json::to_vec(body)
+        .map_err(|cause| OAuthError::from(crate::Error::store("write an answer", cause)))?;
     let mut response = json_response(StatusCode::OK, "application/json", body);
     forbid_caching(&mut response);
     response.extensions_mut().insert(Seen::by(caller));
@@ -189,7 +189,9 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next:
         500.. => {
             tracing::error!(%method, path, status, micros, peer, client, code, description, hint, cause, "request");
         }
-        400.. => tracing::warn!(%method, path, status, micros, peer, client, code, description, hint, "request"),
+        400.. => {
+            tracing::warn!(%method, path, status, micros, peer, client, code, description, hint, "request")
+        }
         _ => tracing::info!(%method, path, status, micros, peer, client, "request"),
     }
     response

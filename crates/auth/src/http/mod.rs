@@ -28,6 +28,9 @@ use answer::Refusal;
 
 pub(crate) use serve::{Limits, serve};
 
+/// How long the store may take to answer before the server says that it is not ready.
+const READY_WITHIN: Duration = Duration::from_secs(2);
+
 /// What every request may reach.
 pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
@@ -83,7 +86,10 @@ async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> 
 }
 
 /// RFC 7662 §2.
-async fn introspection_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Result<Response, Refusal> {
+async fn introspection_endpoint(
+    State(app): State<Arc<App>>,
+    request: Request<Body>,
+) -> Result<Response, Refusal> {
     let form = Form::read(request, app.max_body_bytes).await?;
     let snapshot = app.live.snapshot();
     let caller = form.authenticate(&snapshot.clients)?;
@@ -93,12 +99,16 @@ async fn introspection_endpoint(State(app): State<Arc<App>>, request: Request<Bo
 }
 
 /// RFC 7009 §2. When the answer leaves, the mark is durable and this server honours it.
-async fn revocation_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Result<Response, Refusal> {
+async fn revocation_endpoint(
+    State(app): State<Arc<App>>,
+    request: Request<Body>,
+) -> Result<Response, Refusal> {
     let form = Form::read(request, app.max_body_bytes).await?;
     let snapshot = app.live.snapshot_owned();
     let caller = form.authenticate(&snapshot.clients)?;
     let now = app.clock.now();
-    let changed = revoke::answer(&caller, &form.parameters, &snapshot, app.live.store(), &app.issuer, now).await;
+    let changed =
+        revoke::answer(&caller, &form.parameters, &snapshot, app.live.store(), &app.issuer, now).await;
     if changed.map_err(|error| by(&caller, error))? {
         app.live.refresh(now).await.map_err(|cause| by(&caller, cause.into()))?;
     }
@@ -125,12 +135,13 @@ async fn health_ready(State(app): State<Arc<App>>) -> Response {
     if !app.ready.load(Ordering::Acquire) {
         return answer::health(StatusCode::SERVICE_UNAVAILABLE, "shutting down");
     }
-    match app.live.store().versions().await {
-        Ok(_) => answer::health(StatusCode::OK, "ready"),
-        Err(cause) => {
+    match tokio::time::timeout(READY_WITHIN, app.live.store().versions()).await {
+        Ok(Ok(_)) => answer::health(StatusCode::OK, "ready"),
+        Ok(Err(cause)) => {
             tracing::error!(%cause, "not ready");
-            answer::health(StatusCode::SERVICE_UNAVAILABLE, "the store does not answer")
+            answer::health(StatusCode::SERVICE_UNAVAILABLE, "the store fails")
         }
+        Err(_) => answer::health(StatusCode::SERVICE_UNAVAILABLE, "the store does not answer"),
     }
 }
 

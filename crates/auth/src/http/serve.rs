@@ -47,8 +47,8 @@ pub(crate) async fn serve(
     shutdown: impl Future<Output = ()>,
 ) {
     let slots = Arc::new(Semaphore::new(limits.connections as usize));
-    let (end, ending) = watch::channel(false);
-    let shared = Shared { ending, limits, router: TowerToHyperService::new(router), tls };
+    let (phase, watched) = watch::channel(Phase::Serve);
+    let shared = Shared { limits, phase: watched, router: TowerToHyperService::new(router), tls };
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         tokio::select! {
@@ -56,17 +56,32 @@ pub(crate) async fn serve(
             (slot, accepted) = accept(&slots, &listener) => shared.start(slot, accepted),
         }
     }
-    // What the system has accepted in our name would be reset when the socket closes: take it first.
-    while let Ok(taken) = tokio::time::timeout(Duration::ZERO, accept(&slots, &listener)).await {
-        shared.start(taken.0, taken.1);
-    }
-    drop(listener);
-    // Every connection holds a receiver of this channel.
-    let _ = end.send(true);
+    take_the_rest(listener, &shared);
+    // Every connection holds a receiver of the phase: when the last is gone, everything is answered.
     drop(shared);
-    if tokio::time::timeout(limits.grace, slots.acquire_many(limits.connections)).await.is_err() {
-        let left = limits.connections as usize - slots.available_permits();
-        tracing::warn!(connections = left, "the grace is over: connections are cut");
+    let _ = phase.send(Phase::Finish);
+    if tokio::time::timeout(limits.grace, phase.closed()).await.is_err() {
+        tracing::warn!(connections = phase.receiver_count(), "the grace is over: connections are cut");
+        let _ = phase.send(Phase::Cut);
+        phase.closed().await;
+    }
+}
+
+/// Where the server stands between its start and its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Serve,
+    Finish,
+    Cut,
+}
+
+/// What the system has accepted in our name would be reset when the socket closes, so it is taken first. Asked of the
+/// socket itself: the runtime may not know yet of a connection that has just come.
+fn take_the_rest(listener: TcpListener, shared: &Shared) {
+    let Ok(listener) = listener.into_std() else { return };
+    while let Ok((stream, peer)) = listener.accept() {
+        let stream = stream.set_nonblocking(true).and_then(|()| TcpStream::from_std(stream));
+        shared.start(None, stream.ok().map(|stream| (stream, peer)));
     }
 }
 
@@ -90,8 +105,8 @@ async fn accept(
 /// What every connection needs.
 #[derive(Clone)]
 struct Shared {
-    ending: watch::Receiver<bool>,
     limits: Limits,
+    phase: watch::Receiver<Phase>,
     router: TowerToHyperService<Router>,
     tls: Option<Terms>,
 }
@@ -100,8 +115,12 @@ impl Shared {
     fn start(&self, slot: Option<OwnedSemaphorePermit>, accepted: Option<(TcpStream, SocketAddr)>) {
         let Some((stream, peer)) = accepted else { return };
         let shared = self.clone();
+        let mut phase = self.phase.clone();
         tokio::spawn(async move {
-            shared.connection(stream, peer).await;
+            tokio::select! {
+                () = shared.connection(stream, peer) => {}
+                _ = phase.wait_for(|phase| *phase == Phase::Cut) => {}
+            }
             drop(slot);
         });
     }
@@ -120,16 +139,22 @@ impl Shared {
         }
     }
 
-    async fn speak(self, stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static, peer: SocketAddr, h2: bool) {
+    async fn speak(
+        self,
+        stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
+        peer: SocketAddr,
+        h2: bool,
+    ) {
         let io = TokioIo::new(stream);
         let router = self.router;
         let begun = Arc::new(AtomicBool::new(false));
         let begin = Arc::clone(&begun);
-        let service = hyper::service::service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
-            begin.store(true, Ordering::Release);
-            request.extensions_mut().insert(Peer(peer));
-            router.call(request)
-        });
+        let service =
+            hyper::service::service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
+                begin.store(true, Ordering::Release);
+                request.extensions_mut().insert(Peer(peer));
+                router.call(request)
+            });
         let ended = if h2 {
             let connection = http2::Builder::new(TokioExecutor::new())
                 .timer(TokioTimer::new())
@@ -138,14 +163,14 @@ impl Shared {
                 .max_concurrent_streams(MAX_STREAMS)
                 .max_header_list_size(MAX_HEAD_BYTES as u32)
                 .serve_connection(io, service);
-            finish(connection, self.ending, |connection| connection.graceful_shutdown()).await
+            finish(connection, self.phase, |connection| connection.graceful_shutdown()).await
         } else {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(self.limits.header_timeout)
                 .max_buf_size(MAX_HEAD_BYTES)
                 .serve_connection(io, service);
-            finish(connection, self.ending, |connection| {
+            finish(connection, self.phase, |connection| {
                 // A connection that has had no request yet would be closed in the face of its first. It gets that one;
                 // the answer then closes it. If none comes, the header time-out does.
                 if begun.load(Ordering::Acquire) {
@@ -163,7 +188,7 @@ impl Shared {
 /// Drives a connection; when the server ends, lets it answer what it has begun to read, and no more.
 async fn finish<C: Future>(
     connection: C,
-    mut ending: watch::Receiver<bool>,
+    mut phase: watch::Receiver<Phase>,
     stop: impl FnOnce(std::pin::Pin<&mut C>),
 ) -> C::Output {
     let mut connection = std::pin::pin!(connection);
@@ -171,7 +196,7 @@ async fn finish<C: Future>(
         // The connection first: bytes that have already arrived are read before it is told to stop.
         biased;
         output = connection.as_mut() => return output,
-        _ = ending.wait_for(|ending| *ending) => {}
+        _ = phase.wait_for(|phase| *phase != Phase::Serve) => {}
     }
     stop(connection.as_mut());
     connection.await

@@ -96,7 +96,11 @@ impl KeyRing {
             let same = |key: &&Arc<ServerKey>| key.version == record.version && key.stage == stage;
             published.push(match known.by_kid.get(&body.kid).filter(same) {
                 Some(key) => Arc::clone(key),
-                None => Arc::new(ServerKey { private: body.open(record, sealer)?, stage, version: record.version }),
+                None => Arc::new(ServerKey {
+                    private: body.open(record, sealer)?,
+                    stage,
+                    version: record.version,
+                }),
             });
         }
         published.sort_by_key(|key| (key.stage.algorithm.name(), key.stage.sequence));
@@ -130,7 +134,8 @@ pub(crate) async fn apply(
     let written = match step {
         Step::Create { algorithm, sequence, state } => {
             let id = record_id(algorithm, sequence);
-            let key = PrivateKey::generate(algorithm).map_err(|cause| Error::Key { what: cause.to_string() })?;
+            let key =
+                PrivateKey::generate(algorithm).map_err(|cause| Error::Key { what: cause.to_string() })?;
             let body = Body {
                 kid: key.kid().to_owned(),
                 sealed: Some(URL_SAFE_NO_PAD.encode(sealer.seal(&id, &key.secret(), randomness)?)),
@@ -190,11 +195,13 @@ impl Body {
     }
 
     fn stage(&self, record: &Record) -> Result<Stage, Error> {
-        let parts = record.id.rsplit_once('/').and_then(|(algorithm, sequence)| {
-            Some((algorithm.parse().ok()?, sequence.parse().ok()?))
-        });
-        let (algorithm, sequence) = parts
-            .ok_or_else(|| Error::store("read a signing key", format!("`{}` is not algorithm/number", record.id)))?;
+        let parts = record
+            .id
+            .rsplit_once('/')
+            .and_then(|(algorithm, sequence)| Some((algorithm.parse().ok()?, sequence.parse().ok()?)));
+        let (algorithm, sequence) = parts.ok_or_else(|| {
+            Error::store("read a signing key", format!("`{}` is not algorithm/number", record.id))
+        })?;
         Ok(Stage { algorithm, sequence, since: UnixSeconds(self.since), state: self.state })
     }
 
@@ -207,7 +214,9 @@ impl Body {
             .map_err(|cause| Error::Key { what: format!("{}: {cause}", record.id) })?;
         match key.kid() == self.kid {
             true => Ok(key),
-            false => Err(Error::Key { what: format!("{}: the secret is not the one of kid {}", record.id, self.kid) }),
+            false => Err(Error::Key {
+                what: format!("{}: the secret is not the one of kid {}", record.id, self.kid),
+            }),
         }
     }
 }

@@ -92,7 +92,8 @@ impl Stage {
 /// What must change at `now` so that each enabled algorithm has exactly one signing key and, in time, its successor.
 /// Promotions stand before retirements: if only some steps happen, an algorithm never lacks a signing key.
 pub fn plan(keys: &[Stage], enabled: &[Algorithm], now: UnixSeconds, policy: &Policy) -> Vec<Step> {
-    let mut steps: Vec<Step> = enabled.iter().flat_map(|algorithm| renew(keys, *algorithm, now, policy)).collect();
+    let mut steps: Vec<Step> =
+        enabled.iter().flat_map(|algorithm| renew(keys, *algorithm, now, policy)).collect();
     for key in keys {
         let kept = enabled.contains(&key.algorithm);
         let state = match key.state {
@@ -110,7 +111,8 @@ pub fn plan(keys: &[Stage], enabled: &[Algorithm], now: UnixSeconds, policy: &Po
 /// The steps of one enabled algorithm.
 fn renew(keys: &[Stage], algorithm: Algorithm, now: UnixSeconds, policy: &Policy) -> Vec<Step> {
     let of = |state| keys.iter().filter(move |key| key.algorithm == algorithm && key.state == state);
-    let sequence = keys.iter().filter(|key| key.algorithm == algorithm).map(|key| key.sequence).max().unwrap_or(0) + 1;
+    let sequence =
+        keys.iter().filter(|key| key.algorithm == algorithm).map(|key| key.sequence).max().unwrap_or(0) + 1;
     let shift = |key: &Stage, state| Step::Move { algorithm, sequence: key.sequence, state };
     let newest = of(State::Active).max_by_key(|key| key.sequence);
     let heir = of(State::PrePublished).min_by_key(|key| key.sequence);

@@ -33,7 +33,8 @@ impl Sealer {
 
     /// A sealer under a given key.
     pub fn from_key(key: &[u8; KEY_LEN]) -> Result<Self, Error> {
-        let key = UnboundKey::new(&AES_256_GCM, key).map_err(|_| Error::Sealed { what: "the key is not one" })?;
+        let key =
+            UnboundKey::new(&AES_256_GCM, key).map_err(|_| Error::Sealed { what: "the key is not one" })?;
         Ok(Self(LessSafeKey::new(key)))
     }
 
@@ -60,7 +61,8 @@ impl Sealer {
     /// Opens what was sealed for the record `name`.
     /// Errors: `Sealed`, the same for another key, another record and changed bytes.
     pub fn open_sealed(&self, name: &str, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
-        let forged = || Error::Sealed { what: "it was sealed under another key, for another record, or was changed" };
+        let forged =
+            || Error::Sealed { what: "it was sealed under another key, for another record, or was changed" };
         let (nonce, ciphertext) = sealed.split_first_chunk::<NONCE_LEN>().ok_or_else(forged)?;
         let mut buffer = Zeroizing::new(ciphertext.to_vec());
         let opened = self

@@ -82,16 +82,33 @@ pub enum Foreign {
 /// RFC 9068 §4, as far as it is the issuer's to check. Cheap checks stand before the signature: size, form, key id.
 ///
 /// No leeway: the server reads its own clock's tokens, and a mark of revocation ends with `exp`.
-pub fn check(token: &str, snapshot: &Snapshot, issuer: &Issuer, now: UnixSeconds) -> Result<OwnToken, Foreign> {
+pub fn check(
+    token: &str,
+    snapshot: &Snapshot,
+    issuer: &Issuer,
+    now: UnixSeconds,
+) -> Result<OwnToken, Foreign> {
     let unverified = Unverified::parse(token).map_err(not_held)?;
     let key = unverified.header().kid().and_then(|kid| snapshot.keys.by_kid(kid)).ok_or(Foreign::NotHeld)?;
     let verified = unverified.verify(key.public()).map_err(not_held)?;
     if verified.header().typ() != Some(TYP) {
         return Err(Foreign::OtherType);
     }
-    let token = Rules::new().issuer(issuer.as_str()).any_audience().typ(TYP).check(verified, now).map_err(not_held)?;
+    let token = Rules::new()
+        .issuer(issuer.as_str())
+        .any_audience()
+        .typ(TYP)
+        .check(verified, now)
+        .map_err(not_held)?;
     let claims = token.claims();
-    let held = || Some((claims.text("client_id")?.to_owned(), claims.id()?.to_owned(), claims.issued()?, claims.expires()?));
+    let held = || {
+        Some((
+            claims.text("client_id")?.to_owned(),
+            claims.id()?.to_owned(),
+            claims.issued()?,
+            claims.expires()?,
+        ))
+    };
     let (client_id, jti, issued_at, expires_at) = held().ok_or(Foreign::NotHeld)?;
     Ok(OwnToken { client_id, jti, issued_at, expires_at, token })
 }
@@ -101,7 +118,8 @@ impl OwnToken {
     /// id does not revive the tokens of the first.
     pub fn is_active(&self, snapshot: &Snapshot) -> bool {
         let client = snapshot.clients.by_id(&self.client_id);
-        client.is_some_and(|client| client.created_at <= self.issued_at) && !snapshot.revocations.contains(&self.jti)
+        client.is_some_and(|client| client.created_at <= self.issued_at)
+            && !snapshot.revocations.contains(&self.jti)
     }
 
     /// For whom.

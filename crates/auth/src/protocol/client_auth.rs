@@ -53,7 +53,9 @@ pub fn authenticate(
         return Err(contradictory("more than one client authentication method"));
     }
     match clients.by_id(&credentials.id) {
-        Some(client) if client.secret_hash.matches(&credentials.secret) => Ok(Authenticated(Arc::clone(client))),
+        Some(client) if client.secret_hash.matches(&credentials.secret) => {
+            Ok(Authenticated(Arc::clone(client)))
+        }
         Some(client) => Err(refused(FAILED).hint(format!("client `{}` gave a wrong secret", client.id))),
         None => {
             let _same_work = SecretHash::of(&credentials.secret);

@@ -28,7 +28,8 @@ pub fn answer(
         .filter(|token| token.is_active(snapshot))
         .filter(|token| {
             let client = caller.client();
-            token.client_id() == client.id || token.audiences().iter().any(|aud| client.resources.iter().any(|own| own == aud))
+            token.client_id() == client.id
+                || token.audiences().iter().any(|aud| client.resources.iter().any(|own| own == aud))
         });
     let Some(token) = shown else { return Ok(json!({"active": false})) };
     let mut members = Map::new();

@@ -24,8 +24,10 @@ impl Parameters {
         let mut parameters = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decode(name).ok_or_else(|| invalid("a parameter name is not form-urlencoded UTF-8"))?;
-            let value = decode(value).ok_or_else(|| invalid("a parameter value is not form-urlencoded UTF-8"))?;
+            let name =
+                decode(name).ok_or_else(|| invalid("a parameter name is not form-urlencoded UTF-8"))?;
+            let value =
+                decode(value).ok_or_else(|| invalid("a parameter value is not form-urlencoded UTF-8"))?;
             if parameters.len() == MOST {
                 return Err(invalid("too many parameters"));
             }
@@ -45,14 +47,18 @@ impl Parameters {
 
     /// The values of a parameter that may repeat, empty ones left out.
     pub fn values(&self, name: &str) -> impl Iterator<Item = &str> {
-        self.0.iter().filter(move |(known, value)| known == name && !value.is_empty()).map(|(_, value)| value.as_str())
+        self.0
+            .iter()
+            .filter(move |(known, value)| known == name && !value.is_empty())
+            .map(|(_, value)| value.as_str())
     }
 
     /// The value of a parameter that must be there.
     /// Errors: `invalid_request`.
     pub fn required(&self, name: &'static str) -> Result<&str, OAuthError> {
-        self.value(name)
-            .ok_or_else(|| OAuthError::new(Code::InvalidRequest, format!("the parameter `{name}` is missing")))
+        self.value(name).ok_or_else(|| {
+            OAuthError::new(Code::InvalidRequest, format!("the parameter `{name}` is missing"))
+        })
     }
 }
 

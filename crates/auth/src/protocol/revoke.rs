@@ -24,7 +24,10 @@ pub async fn answer(
     let token = match access_token::check(parameters.required("token")?, snapshot, issuer, now) {
         Ok(token) => token,
         Err(Foreign::OtherType) => {
-            return Err(OAuthError::new(Code::UnsupportedTokenType, "tokens of this type cannot be revoked here"));
+            return Err(OAuthError::new(
+                Code::UnsupportedTokenType,
+                "tokens of this type cannot be revoked here",
+            ));
         }
         Err(Foreign::NotHeld) => return Ok(false),
     };

@@ -42,7 +42,10 @@ fn scope(client: &Client, asked: Option<&str>) -> Result<Option<String>, OAuthEr
     let mut wanted = BTreeSet::new();
     for name in asked.split(' ') {
         if !is_scope_token(name) {
-            return Err(OAuthError::new(Code::InvalidScope, "`scope` is not a list of names with one space between"));
+            return Err(OAuthError::new(
+                Code::InvalidScope,
+                "`scope` is not a list of names with one space between",
+            ));
         }
         if !client.scopes.contains(name) {
             return Err(OAuthError::new(Code::InvalidScope, "a scope is not one that the client may have"));
@@ -63,7 +66,10 @@ fn audiences(client: &Client, parameters: &Parameters, issuer: &str) -> Result<V
     let mut wanted: Vec<String> = Vec::new();
     for resource in parameters.values("resource") {
         if !client.audiences.iter().any(|known| known == resource) {
-            return Err(OAuthError::new(Code::InvalidTarget, "a resource is not one that the client may use"));
+            return Err(OAuthError::new(
+                Code::InvalidTarget,
+                "a resource is not one that the client may use",
+            ));
         }
         if !wanted.iter().any(|known| known == resource) {
             wanted.push(resource.to_owned());

@@ -32,7 +32,10 @@ impl Sqlite {
         migrate(&write)?;
         let read = connect(path)?;
         read.pragma_update(None, "query_only", true).map_err(|e| Error::store("open for reading", e))?;
-        Ok(Self { writer: spawn("store-writer", write, run_writer)?, reader: spawn("store-reader", read, run_reader)? })
+        Ok(Self {
+            writer: spawn("store-writer", write, run_writer)?,
+            reader: spawn("store-reader", read, run_reader)?,
+        })
     }
 
     /// A store that lives as long as the value, for tests and trials.
@@ -107,7 +110,14 @@ impl Store for Sqlite {
                            expires_at = excluded.expires_at, body = excluded.body
                          WHERE records.expires_at <= ?6",
                     )?
-                    .execute(params![new.kind.name(), new.id, version.0, end(new.expires_at), new.body, now.0])
+                    .execute(params![
+                        new.kind.name(),
+                        new.id,
+                        version.0,
+                        end(new.expires_at),
+                        new.body,
+                        now.0
+                    ])
             })
         })
     }
@@ -164,7 +174,8 @@ impl Store for Sqlite {
 
     fn prune(&self, now: UnixSeconds) -> Answer<'_, u64> {
         self.write("prune", move |connection| {
-            let gone = connection.prepare_cached("DELETE FROM records WHERE expires_at <= ?1")?.execute([now.0])?;
+            let gone =
+                connection.prepare_cached("DELETE FROM records WHERE expires_at <= ?1")?.execute([now.0])?;
             Ok(gone as u64)
         })
     }

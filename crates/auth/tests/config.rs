@@ -54,8 +54,10 @@ fn every_key_can_be_set() {
     assert_eq!(config.http.max_connections.get(), 3);
 }
 
-/// Each fault: the text, line, column, what is said, and a part of the hint.
-const FAULTS: &[(&str, Option<(usize, usize)>, &str, &str)] = &[
+/// The text, line and column, what is said, and a part of the hint.
+type Fault = (&'static str, Option<(usize, usize)>, &'static str, &'static str);
+
+const FAULTS: &[Fault] = &[
     ("isuer = \"https://a\"", Some((1, 1)), "unknown key `isuer`", "did you mean `issuer`?"),
     (
         "[http]\nmax_conections = 1",

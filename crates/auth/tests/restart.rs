@@ -89,6 +89,20 @@ async fn every_acknowledged_write_survives_a_kill() {
 }
 
 #[tokio::test]
+async fn a_store_that_is_closed_leaves_one_file() {
+    let (now, directory) = (UnixSeconds(START), tempfile::tempdir().unwrap());
+    let path = directory.path().join("store.sqlite");
+    let store = Sqlite::open(&path).unwrap();
+    let new = NewRecord { kind: Kind::Client, id: "a".into(), expires_at: None, body: vec![] };
+    assert_ne!(store.insert(new, now).await.unwrap(), Write::Refused);
+    drop(store);
+    let names: Vec<_> =
+        std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["store.sqlite"], "the write-ahead log is folded in");
+    assert!(Sqlite::open(&path).unwrap().read(Kind::Client, "a", now).await.unwrap().is_some());
+}
+
+#[tokio::test]
 async fn a_server_killed_while_it_serves_comes_back() {
     let directory = tempfile::tempdir().unwrap();
     let config = |name: &str| Config {

@@ -59,7 +59,7 @@ impl Refusal {
         }
     }
 
-    fn as_oauth(self) -> (OAuthError, Option<String>) {
+    fn into_oauth(self) -> (OAuthError, Option<String>) {
         let invalid = |description| (OAuthError::new(Code::InvalidRequest, description), None);
         match self {
             Refusal::Method => invalid("the method is not allowed here"),
@@ -81,7 +81,7 @@ impl IntoResponse for Refusal {
     /// RFC 6749 §5.2; §5.1 for the cache headers; RFC 9110 §11.6.1: a 401 names the scheme.
     fn into_response(self) -> Response {
         let status = self.status();
-        let (error, client) = self.as_oauth();
+        let (error, client) = self.into_oauth();
         let body = json!({"error": error.code.name(), "error_description": error.description});
         let mut response = json_response(status, "application/json", body.to_string());
         forbid_caching(&mut response);

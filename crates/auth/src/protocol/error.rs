@@ -14,7 +14,7 @@ pub struct OAuthError {
     /// For the operator: what to do.
     pub hint: Option<Cow<'static, str>>,
     /// For the operator: what happened.
-    pub cause: Option<crate::Error>,
+    pub cause: Option<Box<crate::Error>>,
 }
 
 /// The registered error codes.
@@ -72,7 +72,7 @@ impl OAuthError {
 impl From<crate::Error> for OAuthError {
     /// The peer learns that the server failed; the log learns why.
     fn from(cause: crate::Error) -> Self {
-        Self { cause: Some(cause), ..Self::new(Code::ServerError, "the server could not answer") }
+        Self { cause: Some(Box::new(cause)), ..Self::new(Code::ServerError, "the server could not answer") }
     }
 }
 

@@ -7,6 +7,7 @@
 use std::fs;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, Row, params};
@@ -21,6 +22,8 @@ use crate::Error;
 pub struct Sqlite {
     writer: mpsc::Sender<Job>,
     reader: mpsc::Sender<Job>,
+    /// Last, so that the queues are closed before the threads are waited for.
+    _threads: Vec<Thread>,
 }
 
 impl Sqlite {
@@ -32,10 +35,9 @@ impl Sqlite {
         migrate(&write)?;
         let read = connect(path)?;
         read.pragma_update(None, "query_only", true).map_err(|e| Error::store("open for reading", e))?;
-        Ok(Self {
-            writer: spawn("store-writer", write, run_writer)?,
-            reader: spawn("store-reader", read, run_reader)?,
-        })
+        let (writer, writing) = spawn("store-writer", write, run_writer)?;
+        let (reader, reading) = spawn("store-reader", read, run_reader)?;
+        Ok(Self { writer, reader, _threads: vec![writing, reading] })
     }
 
     /// A store that lives as long as the value, for tests and trials.
@@ -43,7 +45,7 @@ impl Sqlite {
         let connection = Connection::open_in_memory().map_err(|e| Error::store("open in memory", e))?;
         migrate(&connection)?;
         let writer = spawn("store-writer", connection, run_writer)?;
-        Ok(Self { reader: writer.clone(), writer })
+        Ok(Self { reader: writer.0.clone(), writer: writer.0, _threads: vec![writer.1] })
     }
 
     fn write<T: Send + 'static>(
@@ -316,13 +318,13 @@ fn run_writer(connection: &Connection, jobs: &mut mpsc::Receiver<Job>) {
         {
             replies.push(next(Ok(connection)));
         }
-        let committed = connection.execute_batch("COMMIT").map_err(|cause| cause.to_string());
-        if committed.is_err() && !connection.is_autocommit() {
+        let failure = connection.execute_batch("COMMIT").err().map(|cause| cause.to_string());
+        if failure.is_some() && !connection.is_autocommit() {
             // Nothing of a failed commit may join the next one.
             let _ = connection.execute_batch("ROLLBACK");
         }
         for reply in replies {
-            reply(committed.as_ref().map(|()| ()).map_err(String::as_str));
+            reply(failure.as_deref().map_or(Ok(()), Err));
         }
     }
 }
@@ -337,13 +339,27 @@ fn spawn(
     name: &str,
     connection: Connection,
     run: fn(&Connection, &mut mpsc::Receiver<Job>),
-) -> Result<mpsc::Sender<Job>, Error> {
+) -> Result<(mpsc::Sender<Job>, Thread), Error> {
     let (jobs, mut waiting) = mpsc::channel(QUEUE);
-    std::thread::Builder::new()
+    let thread = std::thread::Builder::new()
         .name(name.to_owned())
         .spawn(move || run(&connection, &mut waiting))
         .map_err(|cause| Error::store("start a thread", cause))?;
-    Ok(jobs)
+    Ok((jobs, Thread(Some(thread))))
+}
+
+/// A thread that is waited for when it is dropped: it ends when its queue is closed and empty, and closes its file,
+/// which folds the write-ahead log into it.
+#[derive(Debug)]
+struct Thread(Option<JoinHandle<()>>);
+
+impl Drop for Thread {
+    fn drop(&mut self) {
+        if let Some(thread) = self.0.take() {
+            // A panic in it has been answered to whoever waited.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// Write-ahead log, an fsync per commit, and patience with another process that writes.

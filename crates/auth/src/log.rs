@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 
+use serde_json::json;
 use tracing::Dispatch;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
@@ -30,19 +31,38 @@ where
     }
 }
 
-/// Writes the process's logs to standard error from now on. Call it once, first.
-/// Errors: `Store` never; a second call is ignored.
-pub fn init(config: &Log) -> Result<(), Error> {
-    let _ = tracing::dispatcher::set_global_default(subscriber(config, Background::start(io::stderr())?));
-    Ok(())
+/// Writes the process's logs to standard error from now on, until the end of `main` if that holds the guard.
+/// Errors: `Store` if the thread that writes cannot be started. A second call leaves the first one's settings.
+pub fn init(config: &Log) -> Result<Guard, Error> {
+    let lines = Background::start(io::stderr())?;
+    let _ = tracing::dispatcher::set_global_default(subscriber(config, lines.clone()));
+    Ok(Guard(lines))
+}
+
+/// Waits, when it is dropped, until every line before is written.
+#[must_use]
+#[derive(Debug)]
+pub struct Guard(Background);
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.0.flushed();
+    }
 }
 
 /// Hands lines to a thread that writes them, so that no request waits for a disk or a pipe. When the reader of the
-/// logs is too slow, lines are dropped and not requests; how many is said in the next line that gets through.
+/// logs is too slow, lines are dropped and not requests; how many is said before the next line that gets through.
 #[derive(Clone, Debug)]
 pub struct Background {
     dropped: Arc<AtomicU64>,
-    lines: SyncSender<Vec<u8>>,
+    queue: SyncSender<Item>,
+}
+
+#[derive(Debug)]
+enum Item {
+    Line(Vec<u8>),
+    /// Answered when everything before it is written.
+    Flush(SyncSender<()>),
 }
 
 const QUEUE: usize = 8192;
@@ -50,31 +70,43 @@ const QUEUE: usize = 8192;
 impl Background {
     /// Starts the thread. It ends when the last clone is dropped and every line is written.
     pub fn start(mut sink: impl Write + Send + 'static) -> Result<Self, Error> {
-        let (lines, waiting) = sync_channel::<Vec<u8>>(QUEUE);
+        let (queue, waiting) = sync_channel(QUEUE);
         let dropped = Arc::new(AtomicU64::new(0));
         let missing = Arc::clone(&dropped);
         let run = move || {
-            while let Ok(line) = waiting.recv() {
-                // A closed standard error is no reason to stop serving: its errors are nobody's.
+            // A closed standard error is no reason to stop serving: errors of the sink are nobody's.
+            while let Ok(item) = waiting.recv() {
                 let missing = missing.swap(0, Ordering::Relaxed);
                 if missing > 0 {
-                    let _ = writeln!(
-                        sink,
-                        "{{\"level\":\"WARN\",\"message\":\"log lines dropped\",\"lines\":{missing}}}"
-                    );
+                    let said = json!({"level": "WARN", "message": "log lines dropped", "lines": missing});
+                    let _ = writeln!(sink, "{said}");
                 }
-                let _ = sink.write_all(&line);
+                match item {
+                    Item::Line(line) => drop(sink.write_all(&line)),
+                    Item::Flush(done) => {
+                        let _ = sink.flush();
+                        let _ = done.send(());
+                    }
+                }
             }
         };
         let thread = std::thread::Builder::new().name("log".into()).spawn(run);
-        thread.map(|_| Self { dropped, lines }).map_err(|cause| Error::store("start a thread", cause))
+        thread.map(|_| Self { dropped, queue }).map_err(|cause| Error::store("start a thread", cause))
+    }
+
+    /// Waits until every line before is written, or the sink fails.
+    pub fn flushed(&self) {
+        let (done, waited) = sync_channel(1);
+        if self.queue.send(Item::Flush(done)).is_ok() {
+            let _ = waited.recv();
+        }
     }
 }
 
 impl Write for Background {
     /// Takes a whole line at a time, as the subscriber gives it.
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.lines.try_send(line.to_vec()).is_err() {
+        if self.queue.try_send(Item::Line(line.to_vec())).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
         Ok(line.len())

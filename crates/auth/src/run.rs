@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
 use crate::admin::{Admin, store_path};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
@@ -133,8 +134,9 @@ impl Server {
             grace: Duration::from_secs(self.config.shutdown.grace_seconds),
             header_timeout: seconds(self.config.http.header_timeout_seconds),
         };
-        let upkeep =
-            tokio::spawn(upkeep(Arc::clone(&self.app), Arc::clone(&self.world.clock), poll(&self.config)));
+        // A set, because it ends its task when it is dropped: also when this future is.
+        let mut beside = JoinSet::new();
+        beside.spawn(upkeep(Arc::clone(&self.app), Arc::clone(&self.world.clock), poll(&self.config)));
         let announce = Duration::from_secs(self.config.shutdown.announce_seconds);
         let app = Arc::clone(&self.app);
         let ending = async move {
@@ -144,7 +146,6 @@ impl Server {
             tokio::time::sleep(announce).await;
         };
         http::serve(self.listener, self.tls, http::router(self.app), limits, ending).await;
-        upkeep.abort();
         tracing::info!("stopped");
     }
 }

@@ -1,9 +1,13 @@
 //! The logs: structured, and without a secret in them.
 
+use std::io::Write;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
 use http_body_util::Full;
+use sealstone_auth::log::Background;
 use serde_json::Value;
 
-use crate::support::{Credentials, Running, config, log_capture};
+use crate::support::{Captured, Credentials, Running, config, log_capture};
 
 #[tokio::test]
 async fn no_secret_and_no_token_reaches_the_log() {
@@ -66,4 +70,47 @@ async fn each_line_is_an_object_and_says_what_failed() {
         (&401.into(), &"invalid_client".into(), &"/token".into())
     );
     assert!(line["micros"].is_u64() && line["peer"].as_str().unwrap().starts_with("127.0.0.1:"), "{line}");
+}
+
+/// A sink that writes nothing until its gate is dropped.
+struct Gated {
+    gate: Receiver<()>,
+    written: Captured,
+}
+
+impl Gated {
+    fn new() -> (Self, SyncSender<()>, Captured) {
+        let (open, gate) = sync_channel(0);
+        let written = Captured::default();
+        (Self { gate, written: written.clone() }, open, written)
+    }
+}
+
+impl Write for Gated {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let _ = self.gate.recv();
+        self.written.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_slow_reader_of_the_logs_holds_nobody_up() {
+    let (sink, open, written) = Gated::new();
+    let mut lines = Background::start(sink).unwrap();
+    for _ in 0..10_000 {
+        lines.write_all(b"line\n").unwrap();
+    }
+    assert_eq!(written.text(), "", "nothing was written, and nobody waited");
+    drop(open);
+    lines.flushed();
+    let text = written.text();
+    let kept = text.lines().filter(|line| *line == "line").count();
+    assert!((8_192..10_000).contains(&kept), "{kept}");
+    let said: Vec<Value> = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+    let lost: u64 = said.iter().map(|line| line["lines"].as_u64().unwrap()).sum();
+    assert_eq!(kept as u64 + lost, 10_000, "what was dropped is said");
 }

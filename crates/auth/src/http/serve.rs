@@ -61,7 +61,7 @@ pub(crate) async fn serve(
     drop(shared);
     let _ = phase.send(Phase::Finish);
     if tokio::time::timeout(limits.grace, phase.closed()).await.is_err() {
-        tracing::warn!(connections = phase.receiver_count(), "the grace is over: connections are cut");
+        tracing::warn!("the grace is over: connections are cut");
         let _ = phase.send(Phase::Cut);
         phase.closed().await;
     }

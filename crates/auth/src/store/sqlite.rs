@@ -20,10 +20,10 @@ use crate::Error;
 /// A store in one SQLite file, or in memory. Dropping it finishes what waits and closes the file.
 #[derive(Debug)]
 pub struct Sqlite {
-    writer: mpsc::Sender<Job>,
-    reader: mpsc::Sender<Job>,
-    /// Last, so that the queues are closed before the threads are waited for.
-    _threads: Vec<Thread>,
+    /// None in memory, where there is but one connection. First, so that it is closed first: the last connection to
+    /// close folds the write-ahead log into the file, and only one that may write can.
+    reader: Option<Worker>,
+    writer: Worker,
 }
 
 impl Sqlite {
@@ -35,17 +35,15 @@ impl Sqlite {
         migrate(&write)?;
         let read = connect(path)?;
         read.pragma_update(None, "query_only", true).map_err(|e| Error::store("open for reading", e))?;
-        let (writer, writing) = spawn("store-writer", write, run_writer)?;
-        let (reader, reading) = spawn("store-reader", read, run_reader)?;
-        Ok(Self { writer, reader, _threads: vec![writing, reading] })
+        let writer = Worker::start("store-writer", write, run_writer)?;
+        Ok(Self { reader: Some(Worker::start("store-reader", read, run_reader)?), writer })
     }
 
     /// A store that lives as long as the value, for tests and trials.
     pub fn in_memory() -> Result<Self, Error> {
         let connection = Connection::open_in_memory().map_err(|e| Error::store("open in memory", e))?;
         migrate(&connection)?;
-        let writer = spawn("store-writer", connection, run_writer)?;
-        Ok(Self { reader: writer.0.clone(), writer: writer.0, _threads: vec![writer.1] })
+        Ok(Self { reader: None, writer: Worker::start("store-writer", connection, run_writer)? })
     }
 
     fn write<T: Send + 'static>(
@@ -53,7 +51,7 @@ impl Sqlite {
         what: &'static str,
         operation: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Answer<'_, T> {
-        ask(&self.writer, what, operation)
+        self.writer.ask(what, operation)
     }
 
     fn fetch<T: Send + 'static>(
@@ -61,7 +59,7 @@ impl Sqlite {
         what: &'static str,
         operation: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
     ) -> Answer<'_, T> {
-        ask(&self.reader, what, operation)
+        self.reader.as_ref().unwrap_or(&self.writer).ask(what, operation)
     }
 }
 
@@ -280,27 +278,62 @@ const GROUP: usize = 256;
 /// As many jobs as wait before the next caller does.
 const QUEUE: usize = 1024;
 
-fn ask<'a, T: Send + 'static>(
-    thread: &'a mpsc::Sender<Job>,
-    what: &'static str,
-    operation: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
-) -> Answer<'a, T> {
-    let (answer, answered) = oneshot::channel();
-    let job: Job = Box::new(move |connection| {
-        let result = match connection {
-            Ok(connection) => operation(connection).map_err(|cause| Error::store(what, cause)),
-            Err(cause) => Err(Error::store(what, cause)),
-        };
-        Box::new(move |committed| {
-            let committed = committed.map_err(|cause| Error::store("commit", cause));
-            // A caller that went away loses its answer, not its write.
-            let _ = answer.send(result.and_then(|value| committed.map(|()| value)));
+/// A thread with its connection and its queue.
+#[derive(Debug)]
+struct Worker {
+    /// Taken when the worker is dropped.
+    queue: Option<mpsc::Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Worker {
+    fn start(
+        name: &str,
+        connection: Connection,
+        run: fn(&Connection, &mut mpsc::Receiver<Job>),
+    ) -> Result<Self, Error> {
+        let (queue, mut waiting) = mpsc::channel(QUEUE);
+        let thread = std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(move || run(&connection, &mut waiting))
+            .map_err(|cause| Error::store("start a thread", cause))?;
+        Ok(Self { queue: Some(queue), thread: Some(thread) })
+    }
+
+    fn ask<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        operation: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
+    ) -> Answer<'_, T> {
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |connection| {
+            let result = match connection {
+                Ok(connection) => operation(connection).map_err(|cause| Error::store(what, cause)),
+                Err(cause) => Err(Error::store(what, cause)),
+            };
+            Box::new(move |committed| {
+                let committed = committed.map_err(|cause| Error::store("commit", cause));
+                // A caller that went away loses its answer, not its write.
+                let _ = answer.send(result.and_then(|value| committed.map(|()| value)));
+            })
+        });
+        Box::pin(async move {
+            let closed = || Error::store(what, "the store is closed");
+            self.queue.as_ref().ok_or_else(closed)?.send(job).await.map_err(|_| closed())?;
+            answered.await.map_err(|_| closed())?
         })
-    });
-    Box::pin(async move {
-        thread.send(job).await.map_err(|_| Error::store(what, "the store is closed"))?;
-        answered.await.map_err(|_| Error::store(what, "the store closed before it answered"))?
-    })
+    }
+}
+
+impl Drop for Worker {
+    /// Waits until the queue is worked off and the connection closed.
+    fn drop(&mut self) {
+        self.queue = None;
+        if let Some(thread) = self.thread.take() {
+            // A panic in it has been answered to whoever waited.
+            let _ = thread.join();
+        }
+    }
 }
 
 /// Group commit: whatever waits joins the transaction, and nobody is answered before it is on the disk.
@@ -332,33 +365,6 @@ fn run_writer(connection: &Connection, jobs: &mut mpsc::Receiver<Job>) {
 fn run_reader(connection: &Connection, jobs: &mut mpsc::Receiver<Job>) {
     while let Some(job) = jobs.blocking_recv() {
         job(Ok(connection))(Ok(()));
-    }
-}
-
-fn spawn(
-    name: &str,
-    connection: Connection,
-    run: fn(&Connection, &mut mpsc::Receiver<Job>),
-) -> Result<(mpsc::Sender<Job>, Thread), Error> {
-    let (jobs, mut waiting) = mpsc::channel(QUEUE);
-    let thread = std::thread::Builder::new()
-        .name(name.to_owned())
-        .spawn(move || run(&connection, &mut waiting))
-        .map_err(|cause| Error::store("start a thread", cause))?;
-    Ok((jobs, Thread(Some(thread))))
-}
-
-/// A thread that is waited for when it is dropped: it ends when its queue is closed and empty, and closes its file,
-/// which folds the write-ahead log into it.
-#[derive(Debug)]
-struct Thread(Option<JoinHandle<()>>);
-
-impl Drop for Thread {
-    fn drop(&mut self) {
-        if let Some(thread) = self.0.take() {
-            // A panic in it has been answered to whoever waited.
-            let _ = thread.join();
-        }
     }
 }
 

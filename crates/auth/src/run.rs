@@ -72,6 +72,9 @@ impl Server {
         let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
         let local_addr = listener.local_addr().map_err(listen)?;
         let issuer = issuer(&config, local_addr)?;
+        let identity = identity(&config, &issuer, local_addr)?;
+        let certificate_pem = identity.as_ref().map(|identity| identity.certificate_pem().to_owned());
+        let tls = identity.map(Identity::terms).transpose()?;
 
         let store = match &world.store {
             Some(store) => Arc::clone(store),
@@ -83,9 +86,6 @@ impl Server {
         let now = world.clock.now();
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
 
-        let identity = identity(&config, &issuer, local_addr)?;
-        let certificate_pem = identity.as_ref().map(|identity| identity.certificate_pem().to_owned());
-        let tls = identity.map(Identity::terms).transpose()?;
         let app = Arc::new(App {
             clock: Arc::clone(&world.clock),
             live: Arc::new(live),

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use crate::Error;
 use crate::client::{Client, Clients};
 use crate::clock::Randomness;
-use crate::keys::{self, KeyRing, Policy, Sealer, plan};
+use crate::keys::{self, KeyRing, Policy, Sealer, Step, plan, withdraw};
 use crate::store::{Kind, Record, Store, Version, Versions};
 
 /// Everything that decides about a token without asking the store.
@@ -44,7 +44,7 @@ pub struct Live {
 }
 
 impl Live {
-    /// Makes missing signing keys and takes the first snapshot.
+    /// Takes the first snapshot, retires keys of algorithms that are no longer enabled, and makes the missing ones.
     pub async fn open(
         store: Arc<dyn Store>,
         sealer: Sealer,
@@ -63,6 +63,7 @@ impl Live {
             store,
         };
         live.refresh(now).await?;
+        live.apply(withdraw(live.snapshot().keys.stages(), &live.algorithms), now).await?;
         live.rotate(now).await?;
         Ok(live)
     }
@@ -132,12 +133,16 @@ impl Live {
             if steps.is_empty() {
                 return Ok(());
             }
-            for step in steps {
-                keys::apply(step, &*self.store, &self.sealer, &*self.randomness, now).await?;
-            }
-            self.refresh(now).await?;
+            self.apply(steps, now).await?;
         }
         Ok(())
+    }
+
+    async fn apply(&self, steps: Vec<Step>, now: UnixSeconds) -> Result<(), Error> {
+        for step in steps {
+            keys::apply(step, &*self.store, &self.sealer, &*self.randomness, now).await?;
+        }
+        self.refresh(now).await
     }
 }
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sealstone_auth::Clock;
 use sealstone_auth::clock::OsRandomness;
-use sealstone_auth::keys::{Policy, Sealer, Stage, State, Step, plan};
+use sealstone_auth::keys::{Policy, Sealer, Stage, State, Step, plan, withdraw};
 use sealstone_auth::snapshot::Live;
 use sealstone_auth::store::{Kind, Sqlite, Store, Version};
 use sealstone_jose::{Algorithm, UnixSeconds};
@@ -62,11 +62,46 @@ fn the_plan_in_each_situation() {
         (&[stage(1, Retiring, 2_000), stage(2, Active, 2_000)], es256, &[shift(1, Retired)]),
         (&[stage(1, Retired, 0), stage(2, Retiring, 0)], es256, &[create(3, Active)]),
         (&[stage(1, Retiring, 0), stage(2, PrePublished, 0)], es256, &[shift(2, Active)]),
-        (&[stage(1, Active, 0), stage(2, PrePublished, 0)], &[], &[shift(1, Retiring), shift(2, Retiring)]),
+        (&[stage(1, Active, 20_000), stage(2, PrePublished, 20_000)], &[], &[]),
+        (&[stage(1, Retiring, 2_000)], &[], &[shift(1, Retired)]),
     ];
     for (keys, enabled, steps) in situations {
         assert_eq!(plan(keys, enabled, UnixSeconds(START), &policy()), *steps, "{keys:?}");
     }
+}
+
+#[test]
+fn what_is_no_longer_enabled_is_withdrawn() {
+    use State::{Active, PrePublished, Retired, Retiring};
+    let keys = [stage(1, Retired, 0), stage(2, Retiring, 0), stage(3, Active, 0), stage(4, PrePublished, 0)];
+    assert_eq!(withdraw(&keys, &[Algorithm::Es256]), []);
+    assert_eq!(withdraw(&keys, &[Algorithm::Es384]), [shift(3, Retiring), shift(4, Retiring)]);
+}
+
+/// Two servers with different configurations on one store: each start may change keys, but looking at them never does.
+#[tokio::test]
+async fn servers_that_disagree_on_algorithms_do_not_fight() {
+    let store: Arc<dyn Store> = Arc::new(Sqlite::in_memory().unwrap());
+    let now = UnixSeconds(START);
+    let open = async |algorithms: &[Algorithm]| {
+        let sealer = Sealer::from_key(&[7; 32]).unwrap();
+        Live::open(store.clone(), sealer, algorithms.to_vec(), policy(), Arc::new(OsRandomness), now)
+            .await
+            .unwrap()
+    };
+    let both = open(&[Algorithm::Es256, Algorithm::Es384]).await;
+    let one = open(&[Algorithm::Es256]).await;
+    for _ in 0..5 {
+        for live in [&both, &one] {
+            live.refresh(now).await.unwrap();
+            live.rotate(now).await.unwrap();
+        }
+    }
+    let records = store.list(Kind::SigningKey, Version::ZERO, now).await.unwrap();
+    let mut ids: Vec<_> = records.iter().map(|record| record.id.as_str()).collect();
+    ids.sort();
+    assert_eq!(ids, ["ES256/1", "ES384/1", "ES384/2"]);
+    assert!(both.snapshot().keys.active(Algorithm::Es384).is_some());
 }
 
 /// Three lives of a key in small steps of time: at each moment one key signs, it has been published long enough, and

@@ -19,7 +19,7 @@ use crate::Error;
 use crate::clock::Randomness;
 use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
-pub use rotation::{Policy, Stage, State, Step, plan};
+pub use rotation::{Policy, Stage, State, Step, plan, withdraw};
 pub use seal::Sealer;
 
 /// A key of the server.

@@ -87,25 +87,34 @@ impl Stage {
             state => state,
         }
     }
+
+    fn shift(&self, state: State) -> Step {
+        Step::Move { algorithm: self.algorithm, sequence: self.sequence, state }
+    }
 }
 
-/// What must change at `now` so that each enabled algorithm has exactly one signing key and, in time, its successor.
-/// Promotions stand before retirements: if only some steps happen, an algorithm never lacks a signing key.
+/// What must change at `now` so that each enabled algorithm has exactly one signing key and, in time, its successor,
+/// and so that keys that have retired long enough go. Promotions stand before retirements: if only some steps happen,
+/// an algorithm never lacks a signing key.
+///
+/// Keys of other algorithms are left to whoever enabled them: see [`withdraw`].
 pub fn plan(keys: &[Stage], enabled: &[Algorithm], now: UnixSeconds, policy: &Policy) -> Vec<Step> {
     let mut steps: Vec<Step> =
         enabled.iter().flat_map(|algorithm| renew(keys, *algorithm, now, policy)).collect();
-    for key in keys {
-        let kept = enabled.contains(&key.algorithm);
-        let state = match key.state {
-            State::PrePublished | State::Active if !kept => State::Retiring,
-            State::Retiring => key.next_state(now, policy),
-            _ => continue,
-        };
-        if state != key.state {
-            steps.push(Step::Move { algorithm: key.algorithm, sequence: key.sequence, state });
-        }
-    }
+    let over = |key: &&Stage| key.state == State::Retiring && key.next_state(now, policy) == State::Retired;
+    steps.extend(keys.iter().filter(over).map(|key| key.shift(State::Retired)));
     steps
+}
+
+/// What must change so that algorithms that are no longer enabled cease to sign. Their keys retire, so that tokens
+/// they signed can be verified to their end.
+///
+/// Done once, when a server starts, and not at each look at the keys: two servers on one store whose configurations
+/// differ would undo each other's keys without end.
+pub fn withdraw(keys: &[Stage], enabled: &[Algorithm]) -> Vec<Step> {
+    let signing = |key: &&Stage| matches!(key.state, State::PrePublished | State::Active);
+    let gone = keys.iter().filter(signing).filter(|key| !enabled.contains(&key.algorithm));
+    gone.map(|key| key.shift(State::Retiring)).collect()
 }
 
 /// The steps of one enabled algorithm.
@@ -113,20 +122,19 @@ fn renew(keys: &[Stage], algorithm: Algorithm, now: UnixSeconds, policy: &Policy
     let of = |state| keys.iter().filter(move |key| key.algorithm == algorithm && key.state == state);
     let sequence =
         keys.iter().filter(|key| key.algorithm == algorithm).map(|key| key.sequence).max().unwrap_or(0) + 1;
-    let shift = |key: &Stage, state| Step::Move { algorithm, sequence: key.sequence, state };
     let newest = of(State::Active).max_by_key(|key| key.sequence);
     let heir = of(State::PrePublished).min_by_key(|key| key.sequence);
     // Two active keys are the trace of a promotion that was interrupted: the older ones retire now.
     let older = of(State::Active).filter(|key| newest.is_some_and(|newest| key.sequence < newest.sequence));
-    let mut steps: Vec<Step> = older.map(|key| shift(key, State::Retiring)).collect();
+    let mut steps: Vec<Step> = older.map(|key| key.shift(State::Retiring)).collect();
     match (newest, heir) {
-        (None, Some(heir)) => steps.push(shift(heir, State::Active)),
+        (None, Some(heir)) => steps.push(heir.shift(State::Active)),
         (None, None) => steps.push(Step::Create { algorithm, sequence, state: State::Active }),
         (Some(active), Some(heir)) => {
             let due = active.next_state(now, policy) == State::Retiring;
             if due && heir.next_state(now, policy) == State::Active {
-                steps.push(shift(heir, State::Active));
-                steps.push(shift(active, State::Retiring));
+                steps.push(heir.shift(State::Active));
+                steps.push(active.shift(State::Retiring));
             }
         }
         (Some(active), None) => {

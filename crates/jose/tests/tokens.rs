@@ -638,7 +638,8 @@ fn hostile_tokens_are_refused_quickly() {
             token.len(),
             kind(&Unverified::parse(&token).unwrap_err())
         );
-        // The goal is 50 µs in a release build; a debug build on a busy machine gets a hundred times that.
-        assert!(each < Duration::from_millis(5), "{each:?}");
+        // The goal is 50 µs in a release build; a debug build on a busy machine gets far more,
+        // but not so much that time quadratic in the size would pass.
+        assert!(each < Duration::from_millis(20), "{each:?}");
     }
 }

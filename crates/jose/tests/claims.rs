@@ -136,6 +136,9 @@ fn rfc8725_s3_11_types() {
             );
         }
     }
+    // A type with a slash of its own keeps its prefix.
+    let token = jwt::sign(&key(), "application/x/y", &claims).unwrap();
+    assert_refused("x/y", Rules::new().typ("x/y").check(verified(&key(), &token), UnixSeconds(1_000)), "typ");
     let untyped = jws::encode(&key(), &Header::new(), claims.to_json().as_bytes()).unwrap();
     assert!(Rules::new().check(verified(&key(), &untyped), UnixSeconds(1_000)).is_ok());
     let other_content = jws::encode(&key(), &Header::new().cty("json"), claims.to_json().as_bytes()).unwrap();

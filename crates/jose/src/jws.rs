@@ -302,6 +302,6 @@ fn check_kid(kid: &str) -> Result<(), Error> {
     if kid_is_sane(kid) {
         return Ok(());
     }
-    let expected = "1 to 512 characters, none of them a control character";
+    let expected = "1 to 512 bytes, no control character among them";
     Err(Error::HeaderMalformed { member: "kid", expected, found: shown(kid) })
 }

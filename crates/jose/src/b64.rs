@@ -15,6 +15,13 @@ pub(crate) fn encode_into(bytes: &[u8], out: &mut String) {
     URL_SAFE_NO_PAD.encode_string(bytes, out);
 }
 
+/// Encodes a secret into memory that is wiped: straight into it, with no buffer between.
+pub(crate) fn encode_secret(bytes: &[u8]) -> Zeroizing<Vec<u8>> {
+    let mut text = Zeroizing::new(vec![0; encoded_len(bytes.len())]);
+    URL_SAFE_NO_PAD.encode_slice(bytes, &mut text).expect("the room is computed from the length");
+    text
+}
+
 /// Characters that `bytes` bytes become.
 pub(crate) const fn encoded_len(bytes: usize) -> usize {
     bytes / 3 * 4 + [0, 2, 3][bytes % 3]

@@ -147,7 +147,7 @@ pub enum Error {
     NestedToken,
     /// Not three parts with dots between.
     NotCompact {
-        /// Parts found.
+        /// Parts found; six stands for six or more.
         parts: usize,
         /// The part that is empty, if that is the trouble.
         empty: Option<&'static str>,

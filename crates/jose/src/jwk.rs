@@ -22,7 +22,7 @@ const MAX_JWK: usize = 65_536;
 const MAX_SET: usize = 1_048_576;
 /// Most keys of a set.
 const MAX_KEYS: usize = 512;
-/// Most characters of a key id.
+/// Most bytes of a key id.
 pub(crate) const MAX_KID: usize = 512;
 /// Members that hold a secret in any key type (RFC 7518 §6, RFC 9964 §4), and `seed` of its early drafts.
 const PRIVATE_MEMBERS: [&str; 10] = ["d", "priv", "seed", "k", "p", "q", "dp", "dq", "qi", "oth"];
@@ -60,17 +60,17 @@ pub struct PrivateJwk {
 impl PrivateJwk {
     /// The JSON text: the members of the public key, then `priv` (the seed, RFC 9964 §4) or `d`.
     pub fn to_json(&self) -> Zeroizing<String> {
-        let algorithm = self.key.algorithm();
         let mut public = self.key.public().to_jwk().to_json();
         public.pop();
+        let member = secret_member(self.key.algorithm());
+        let text = b64::encode_secret(&self.key.secret());
         // All room at once: a buffer that grew would leave a copy of the secret behind.
-        let room = public.len() + b64::encoded_len(algorithm.secret_len()) + 16;
-        let mut out = Zeroizing::new(String::with_capacity(room));
+        let mut out = Zeroizing::new(String::with_capacity(public.len() + member.len() + text.len() + 7));
         out.push_str(&public);
         out.push_str(",\"");
-        out.push_str(secret_member(algorithm));
+        out.push_str(member);
         out.push_str("\":\"");
-        b64::encode_into(&self.key.secret(), &mut out);
+        text.iter().for_each(|character| out.push(char::from(*character)));
         out.push_str("\"}");
         out
     }
@@ -423,7 +423,7 @@ impl<'a> Fields<'a> {
         match kid {
             Some(kid) if !kid_is_sane(kid) => Err(Error::KeyMalformed {
                 member: "kid",
-                expected: format!("1 to {MAX_KID} characters, none of them a control character"),
+                expected: format!("1 to {MAX_KID} bytes, no control character among them"),
                 found: shown(kid),
             }),
             _ => Ok(kid),

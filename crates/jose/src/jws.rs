@@ -284,13 +284,13 @@ impl ReceivedHeader {
     }
 }
 
+/// Three parts; of a text with thousands of dots only the first are looked at.
 fn split(token: &str) -> Result<[&str; 3], Error> {
-    let parts = token.split('.').count();
-    let mut iter = token.split('.');
-    match (parts, iter.next(), iter.next(), iter.next()) {
-        (3, Some(header), Some(payload), Some(signature)) => Ok([header, payload, signature]),
-        (5, ..) => Err(Error::Jwe),
-        _ => Err(Error::NotCompact { parts, empty: None }),
+    let parts: Vec<&str> = token.splitn(6, '.').collect();
+    match parts[..] {
+        [header, payload, signature] => Ok([header, payload, signature]),
+        [_, _, _, _, _] => Err(Error::Jwe),
+        _ => Err(Error::NotCompact { parts: parts.len(), empty: None }),
     }
 }
 
@@ -302,6 +302,6 @@ fn check_kid(kid: &str) -> Result<(), Error> {
     if kid_is_sane(kid) {
         return Ok(());
     }
-    let expected = "1 to 512 characters, none of them a control character";
+    let expected = "1 to 512 bytes, no control character among them";
     Err(Error::HeaderMalformed { member: "kid", expected, found: shown(kid) })
 }

@@ -189,7 +189,7 @@ struct PublicCore {
 
 enum Verifier {
     Classical { key: ParsedPublicKey, bytes: Vec<u8> },
-    MlDsa { key: any::VerifyingKey, expanded: OnceLock<Box<any::ExpandedVerifyingKey>> },
+    MlDsa { key: Box<any::VerifyingKey>, expanded: OnceLock<Box<any::ExpandedVerifyingKey>> },
 }
 
 impl PublicKey {
@@ -282,7 +282,7 @@ impl PublicKey {
     }
 
     fn from_verifying_key(algorithm: Algorithm, key: any::VerifyingKey) -> Self {
-        Self::new(algorithm, Verifier::MlDsa { key, expanded: OnceLock::new() })
+        Self::new(algorithm, Verifier::MlDsa { key: Box::new(key), expanded: OnceLock::new() })
     }
 
     fn new(algorithm: Algorithm, verifier: Verifier) -> Self {

@@ -31,6 +31,8 @@
 //!
 //! Change `Es256` to `MlDsa65` and nothing else changes but the size.
 
+#![forbid(unsafe_code)]
+
 mod alg;
 mod b64;
 mod error;

@@ -64,7 +64,7 @@ pub const LIMITS: [Limit; 9] = [
     limit("Jetty headers", 8192, Carrier::Header, true, Some("requestHeaderSize")),
     limit("HAProxy headers", 15_360, Carrier::Header, true, Some("tune.bufsize")),
     limit("Node.js headers", 16_384, Carrier::Header, true, Some("--max-http-header-size")),
-    limit("this library", crate::jws::MAX_TOKEN, Carrier::Header, false, None),
+    limit("this token reader", crate::jws::MAX_TOKEN, Carrier::Header, false, None),
 ];
 
 /// Bytes of a token, part by part.

@@ -18,6 +18,8 @@
 //! # }
 //! ```
 
+#![forbid(unsafe_code)]
+
 mod algorithm;
 mod der;
 mod error;

@@ -40,6 +40,12 @@ fn ec_key(version: u8, scalar: &[u8], more: &[&[u8]]) -> Vec<u8> {
     tlv(0x30, &[&[2, 1, version], &tlv(0x04, &[scalar]), &more.concat()])
 }
 
+/// The same value, its length in one byte more than it needs.
+fn long_form(good: &[u8]) -> Vec<u8> {
+    assert!(good[1] < 0x80);
+    [&[good[0], 0x81], &good[1..]].concat()
+}
+
 /// A name for each kind of error, for the table.
 fn kind(error: &Error) -> &'static str {
     match error {
@@ -99,6 +105,7 @@ fn public_keys() {
             ("a length of eight bytes", [vec![0x30, 0x88], vec![0xff; 40]].concat(), "der"),
             ("a length of 2^32 - 1", [vec![0x30, 0x84], vec![0xff; 40]].concat(), "der"),
             ("a short length in long form", [vec![0x30, 0x81, 5], vec![0; 5]].concat(), "der"),
+            ("a short length in long form, all else good", long_form(&spki_of(&ed25519, &[1; 32])), "der"),
             ("a length one too large", with(2, &[0x05, 0x33]), "der"),
             ("a length one too small", with(2, &[0x05, 0x31]), "trailing"),
             ("no algorithm", tlv(0x30, &[&tlv(3, &[&[0], &pk])]), "der"),
@@ -424,6 +431,11 @@ fn pem_blocks() {
         ),
         ("padding too early", block(begin, &format!("{}=\n{}", &lines[1][..63], &body[64..]), end), "pem"),
         ("three paddings", block(begin, "A===", end), "pem"),
+        (
+            "three paddings after a good key",
+            block(begin, &format!("{}\n{}A===", lines[1], &body[64..]), end),
+            "pem",
+        ),
         ("only padding", block(begin, "====", end), "pem"),
         ("padding inside a group", block(begin, "AA=A", end), "pem"),
         ("bits under one padding", block(begin, "AAB=", end), "pem"),

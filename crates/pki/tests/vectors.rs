@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use sealstone_pki::{Error, KeyAlgorithm, pkcs8, spki};
+use sealstone_pki::{Error, pkcs8, spki};
 
 use crate::{unpem, vectors};
 
@@ -61,13 +61,21 @@ fn wycheproof_key_encodings() {
                 continue;
             }
             let text = fs::read_to_string(&path).unwrap();
-            public += members(&text, "publicKeyDer").map(check_public).filter(|checked| *checked).count();
-            private +=
-                members(&text, "privateKeyPkcs8").map(check_private).filter(|checked| *checked).count();
+            for (der, raw) in members(&text, "publicKeyDer").zip(members(&text, "publicKey")) {
+                check_public(&der, &raw);
+                public += 1;
+            }
+            for group in text.split("\"privateSeed\"").skip(1) {
+                let seed = crate::unhex(group.split('"').nth(1).unwrap());
+                for der in members(group, "privateKeyPkcs8").filter(|der| !der.is_empty()) {
+                    check_private(&der, &seed, &members(group, "publicKey").next().unwrap());
+                    private += 1;
+                }
+            }
         }
     }
     println!("wycheproof: {public} publicKeyDer, {private} privateKeyPkcs8");
-    assert!(public > 0 && private > 0);
+    assert_eq!((public, private), (70, 58));
 }
 
 /// Every hexadecimal value of a member, wherever it is: enough JSON for these files.
@@ -77,28 +85,23 @@ fn members<'t>(text: &'t str, name: &str) -> impl Iterator<Item = Vec<u8>> + 't 
     starts.into_iter().map(|start| crate::unhex(text[start..].split('"').nth(1).unwrap()))
 }
 
-fn check_public(der: Vec<u8>) -> bool {
-    match spki::from_der(&der) {
+fn check_public(der: &[u8], raw: &[u8]) {
+    match spki::from_der(der) {
         Ok(key) => {
+            assert_eq!(key.key(), raw);
             assert_eq!(spki::to_der(&key), der);
-            true
         }
         // Groups about keys of the wrong length bring such keys in DER, too.
-        Err(Error::KeyLength { .. }) => true,
+        Err(Error::KeyLength { expected, found, .. }) => {
+            assert!(found == raw.len() && found != expected);
+        }
         Err(other) => panic!("{other}"),
     }
 }
 
-fn check_private(der: Vec<u8>) -> bool {
-    match pkcs8::from_der(&der) {
-        Ok(key) => {
-            assert!(matches!(key.algorithm(), KeyAlgorithm::MlDsa(_)));
-            if key.secret().form() == "seed" {
-                assert_eq!(*pkcs8::to_der(&key).unwrap(), der);
-            }
-            true
-        }
-        Err(Error::KeyLength { .. } | Error::Inconsistent { .. }) => true,
-        Err(other) => panic!("{other}"),
-    }
+fn check_private(der: &[u8], seed: &[u8], public: &[u8]) {
+    let key = pkcs8::from_der(der).unwrap();
+    assert_eq!(key.raw().unwrap(), seed);
+    assert_eq!(key.public(), Some(public));
+    assert_eq!(*pkcs8::to_der(&key).unwrap(), der);
 }

@@ -50,7 +50,7 @@ pub struct Http {
     pub max_body_bytes: NonZeroU64,
     /// Connections at a time; the next ones wait in the system's queue.
     pub max_connections: NonZeroU64,
-    /// From a request's head to its answer.
+    /// From a request's head to the end of its body, and then to its answer.
     pub request_timeout_seconds: NonZeroU64,
 }
 

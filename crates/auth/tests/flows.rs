@@ -76,7 +76,7 @@ async fn each_algorithm_walks_the_whole_way() {
             .typ("at+jwt");
         rules.check(verified, UnixSeconds(START)).unwrap();
         assert_eq!(house.introspect(&who, &token)["active"], true, "{algorithm:?}");
-        assert!(house.revoke(&who, &format!("token={token}")).await.unwrap());
+        assert!(house.revoke(&who, &format!("token={token}")).await.unwrap().is_some());
         assert_eq!(house.introspect(&who, &token), json!({"active": false}), "{algorithm:?}");
     }
 }
@@ -336,10 +336,16 @@ async fn rfc7009_s2_1_own_token() {
     let house = House::build().await;
     let who = house.es256().await;
     let (token, kept) = (house.token(&who), house.token(&who));
-    assert!(house.revoke(&who, &format!("token={token}&token_type_hint=refresh_token")).await.unwrap());
+    let marked = house.revoke(&who, &format!("token={token}&token_type_hint=refresh_token")).await.unwrap();
+    assert_eq!(marked.as_deref(), parts(&token).1["jti"].as_str());
     assert_eq!(house.introspect(&who, &token), json!({"active": false}));
     assert_eq!(house.introspect(&who, &kept)["active"], true);
-    assert!(!house.revoke(&who, &format!("token={token}")).await.unwrap(), "a second time changes nothing");
+    assert_eq!(
+        house.revoke(&who, &format!("token={token}")).await.unwrap(),
+        marked,
+        "a second time is no error"
+    );
+    assert_eq!(house.live.snapshot().revocations.len(), 1);
 }
 
 #[tokio::test]
@@ -347,11 +353,14 @@ async fn rfc7009_s2_2_unknown_token_is_a_success() {
     let house = House::build().await;
     let who = house.es256().await;
     for token in ["x", "a.b.c", "eyJhbGciOiJub25lIn0.e30."] {
-        assert!(!house.revoke(&who, &format!("token={token}&token_type_hint=nonsense")).await.unwrap());
+        assert_eq!(
+            house.revoke(&who, &format!("token={token}&token_type_hint=nonsense")).await.unwrap(),
+            None
+        );
     }
     let expired = house.token(&who);
     house.clock.advance(900);
-    assert!(!house.revoke(&who, &format!("token={expired}")).await.unwrap());
+    assert_eq!(house.revoke(&who, &format!("token={expired}")).await.unwrap(), None);
     assert_eq!(code(house.revoke(&who, "").await), Code::InvalidRequest);
 }
 

@@ -338,7 +338,9 @@ async fn a_store_that_hangs_is_not_on_the_token_path() {
     let directory = tempfile::tempdir().unwrap();
     let store = Guarded::new();
     let world = World { store: Some(store.clone()), ..World::default() };
-    let server = Running::start_in(config(directory.path()), world).await;
+    let mut config = config(directory.path());
+    config.http.request_timeout_seconds = NonZeroU64::MIN;
+    let server = Running::start_in(config, world).await;
     store.set(Mood::Hang);
     let calls = store.calls();
     while store.calls() == calls {
@@ -349,5 +351,7 @@ async fn a_store_that_hangs_is_not_on_the_token_path() {
     assert_eq!(server.get("/health/live").await.status, StatusCode::OK);
     let ready = server.get("/health/ready").await;
     assert_eq!((ready.status.as_u16(), ready.json()), (503, json!({"status": "the store does not answer"})));
+    let revoked = server.post("/revoke", &format!("token={token}")).await;
+    assert_eq!(revoked.refusal(), (503, "temporarily_unavailable".into()), "no success that is not durable");
     server.stop().await;
 }

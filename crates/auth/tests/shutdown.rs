@@ -52,13 +52,38 @@ async fn requests_in_flight_are_answered() {
     fresh.read_to_string(&mut answer).await.unwrap();
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
 
+    assert_eq!(ask_late(&server, raw).await, StatusCode::OK);
+    tokio::time::timeout(Duration::from_secs(5), server.ended()).await.unwrap();
+}
+
+/// Does on a bare connection what a client does from the handshake on.
+async fn ask_late(server: &Running, stream: TcpStream) -> StatusCode {
     let tls = server.tls("http/1.1", &[&rustls::version::TLS13]);
     let name = rustls::pki_types::ServerName::try_from("127.0.0.1").unwrap();
-    let late = tokio_rustls::TlsConnector::from(Arc::new(tls)).connect(name, raw).await.unwrap();
-    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(late)).await.unwrap();
+    let stream = tokio_rustls::TlsConnector::from(Arc::new(tls)).connect(name, stream).await.unwrap();
+    let (mut sender, connection) = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await.unwrap();
     tokio::spawn(connection);
-    let answer = Answer::read(sender.send_request(server.form("/token", GRANT)).await.unwrap()).await;
-    assert_eq!(answer.status, StatusCode::OK);
+    Answer::read(sender.send_request(server.form("/token", GRANT)).await.unwrap()).await.status
+}
+
+/// With no slot free, connections wait in the system's queue. Those too were accepted in the server's name.
+#[tokio::test]
+async fn connections_that_wait_for_a_slot_are_answered() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(directory.path());
+    config.http.max_connections = std::num::NonZeroU64::MIN;
+    let mut server = Running::start(config).await;
+    let holder = server.connect("http/1.1").await;
+    let waiting = [
+        TcpStream::connect(server.address).await.unwrap(),
+        TcpStream::connect(server.address).await.unwrap(),
+    ];
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    server.begin_stop();
+    for stream in waiting {
+        assert_eq!(ask_late(&server, stream).await, StatusCode::OK);
+    }
+    drop(holder);
     tokio::time::timeout(Duration::from_secs(5), server.ended()).await.unwrap();
 }
 

@@ -140,7 +140,7 @@ impl House {
         introspect::answer(&caller, &parameters, &snapshot, &self.issuer, self.clock.now()).unwrap()
     }
 
-    pub async fn revoke(&self, who: &Credentials, form: &str) -> Result<bool, OAuthError> {
+    pub async fn revoke(&self, who: &Credentials, form: &str) -> Result<Option<String>, OAuthError> {
         let snapshot = self.live.snapshot_owned();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = client_auth::authenticate(&[who.basic().as_bytes()], &parameters, &snapshot.clients)?;

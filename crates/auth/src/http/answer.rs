@@ -30,10 +30,10 @@ pub(crate) enum Refusal {
     NotFound,
     /// A flow refused; `client` is known once it has proved itself.
     OAuth { error: OAuthError, client: Option<String> },
-    /// The request was not complete in time.
-    Timeout,
     /// The body is over the limit.
     TooLarge,
+    /// The request was not complete in time.
+    TooSlow,
 }
 
 impl Refusal {
@@ -46,6 +46,7 @@ impl Refusal {
             Refusal::OAuth { error, .. } => match error.code {
                 Code::InvalidClient => StatusCode::UNAUTHORIZED,
                 Code::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
+                Code::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
                 Code::InvalidGrant
                 | Code::InvalidRequest
                 | Code::InvalidScope
@@ -54,8 +55,8 @@ impl Refusal {
                 | Code::UnsupportedGrantType
                 | Code::UnsupportedTokenType => StatusCode::BAD_REQUEST,
             },
-            Refusal::Timeout => StatusCode::REQUEST_TIMEOUT,
             Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
         }
     }
 
@@ -65,8 +66,8 @@ impl Refusal {
             Refusal::Method => invalid("the method is not allowed here"),
             Refusal::NotFound => invalid("there is nothing at this address"),
             Refusal::OAuth { error, client } => (error, client),
-            Refusal::Timeout => invalid("the request was not complete in time"),
             Refusal::TooLarge => invalid("the body is too large"),
+            Refusal::TooSlow => invalid("the request was not complete in time"),
         }
     }
 }
@@ -168,8 +169,12 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next:
     // The route and not the address: whoever puts a token into a path finds it in no log of ours.
     let path = request.extensions().get::<MatchedPath>().cloned();
     let peer = request.extensions().get::<Peer>().copied();
-    let answered = tokio::time::timeout(app.request_timeout, next.run(request)).await;
-    let mut response = answered.unwrap_or_else(|_| Refusal::Timeout.into_response());
+    // Its arrival has the same bound of its own: what is cut here arrived and waited for the store.
+    let answered = tokio::time::timeout(2 * app.request_timeout, next.run(request)).await;
+    let mut response = answered.unwrap_or_else(|_| {
+        let late = OAuthError::new(Code::TemporarilyUnavailable, "the server could not answer in time");
+        Refusal::from(late.hint("the store does not answer")).into_response()
+    });
     if version < Version::HTTP_2 && !app.ready.load(Ordering::Acquire) {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }

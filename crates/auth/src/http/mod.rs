@@ -40,6 +40,7 @@ pub(crate) struct App {
     pub(crate) max_lifetime_seconds: u64,
     pub(crate) metadata: Bytes,
     pub(crate) ready: AtomicBool,
+    /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
 }
 
@@ -71,7 +72,7 @@ fn only(methods: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
 
 /// RFC 6749 §3.2. Reads the snapshot, writes nothing, takes no lock.
 async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Result<Response, Refusal> {
-    let form = Form::read(request, app.max_body_bytes).await?;
+    let form = Form::read(request, &app).await?;
     let snapshot = app.live.snapshot();
     let caller = form.authenticate(&snapshot.clients)?;
     let ground = Ground {
@@ -90,7 +91,7 @@ async fn introspection_endpoint(
     State(app): State<Arc<App>>,
     request: Request<Body>,
 ) -> Result<Response, Refusal> {
-    let form = Form::read(request, app.max_body_bytes).await?;
+    let form = Form::read(request, &app).await?;
     let snapshot = app.live.snapshot();
     let caller = form.authenticate(&snapshot.clients)?;
     let now = app.clock.now();
@@ -103,14 +104,17 @@ async fn revocation_endpoint(
     State(app): State<Arc<App>>,
     request: Request<Body>,
 ) -> Result<Response, Refusal> {
-    let form = Form::read(request, app.max_body_bytes).await?;
+    let form = Form::read(request, &app).await?;
     let snapshot = app.live.snapshot_owned();
     let caller = form.authenticate(&snapshot.clients)?;
     let now = app.clock.now();
-    let changed =
+    let marked =
         revoke::answer(&caller, &form.parameters, &snapshot, app.live.store(), &app.issuer, now).await;
-    if changed.map_err(|error| by(&caller, error))? {
-        app.live.refresh(now).await.map_err(|cause| by(&caller, cause.into()))?;
+    if let Some(jti) = marked.map_err(|error| by(&caller, error))? {
+        let refreshed = app.live.refresh(now).await;
+        if !app.live.snapshot().revocations.contains(&jti) {
+            refreshed.map_err(|cause| by(&caller, cause.into()))?;
+        }
     }
     Ok(answer::empty(&caller))
 }
@@ -157,17 +161,17 @@ struct Form {
 
 impl Form {
     /// RFC 6749 §3.2 and §2.3.1: a form in the body, nothing in the address.
-    async fn read(request: Request<Body>, limit: usize) -> Result<Self, Refusal> {
+    async fn read(request: Request<Body>, app: &App) -> Result<Self, Refusal> {
         let (head, body) = request.into_parts();
         if head.uri.query().is_some_and(|query| !query.is_empty()) {
             return Err(OAuthError::new(Code::InvalidRequest, "parameters belong into the body").into());
         }
         check_form(&head.headers)?;
-        let body = Limited::new(body, limit).collect().await.map_err(|cause| {
-            match cause.downcast_ref::<LengthLimitError>() {
-                Some(_) => Refusal::TooLarge,
-                None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
-            }
+        let body = Limited::new(body, app.max_body_bytes).collect();
+        let body = tokio::time::timeout(app.request_timeout, body).await.map_err(|_| Refusal::TooSlow)?;
+        let body = body.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
+            Some(_) => Refusal::TooLarge,
+            None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
         })?;
         let values = head.headers.get_all(AUTHORIZATION).iter();
         let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();

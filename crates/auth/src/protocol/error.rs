@@ -31,8 +31,10 @@ pub enum Code {
     InvalidScope,
     /// RFC 8707 §2: the resource is not one that the client may use.
     InvalidTarget,
-    /// Not registered: the server failed. As in RFC 6749 §4.1.2.1.
+    /// Registered for RFC 6749 §4.1.2.1: the server failed.
     ServerError,
+    /// Registered for RFC 6749 §4.1.2.1: the server cannot answer now.
+    TemporarilyUnavailable,
     /// RFC 6749 §5.2: the client may not use this grant.
     UnauthorizedClient,
     /// RFC 6749 §5.2: no such grant here.
@@ -51,6 +53,7 @@ impl Code {
             Code::InvalidScope => "invalid_scope",
             Code::InvalidTarget => "invalid_target",
             Code::ServerError => "server_error",
+            Code::TemporarilyUnavailable => "temporarily_unavailable",
             Code::UnauthorizedClient => "unauthorized_client",
             Code::UnsupportedGrantType => "unsupported_grant_type",
             Code::UnsupportedTokenType => "unsupported_token_type",

@@ -8,9 +8,9 @@ use crate::issuer::Issuer;
 use crate::snapshot::Snapshot;
 use crate::store::{Kind, NewRecord, Store, Write};
 
-/// Revokes a token of the caller. When it returns, the mark is durable.
+/// Revokes a token of the caller. When it returns, the mark is durable, and its name is the token's id.
 /// RFC 7009 §2.1 and §2.2: a token that is malformed, foreign, expired or revoked already is a success too.
-/// Returns whether something changed.
+/// Of these only the last has a mark: of the others `None` is returned.
 /// Errors: `invalid_request` without `token`; `invalid_grant` for another client's token; `unsupported_token_type` for
 /// a token of ours that is no access token.
 pub async fn answer(
@@ -20,7 +20,7 @@ pub async fn answer(
     store: &dyn Store,
     issuer: &Issuer,
     now: UnixSeconds,
-) -> Result<bool, OAuthError> {
+) -> Result<Option<String>, OAuthError> {
     let token = match access_token::check(parameters.required("token")?, snapshot, issuer, now) {
         Ok(token) => token,
         Err(Foreign::OtherType) => {
@@ -29,7 +29,7 @@ pub async fn answer(
                 "tokens of this type cannot be revoked here",
             ));
         }
-        Err(Foreign::NotHeld) => return Ok(false),
+        Err(Foreign::NotHeld) => return Ok(None),
     };
     if token.client_id() != caller.client().id {
         return Err(OAuthError::new(Code::InvalidGrant, "the token was issued to another client"));
@@ -40,5 +40,7 @@ pub async fn answer(
         expires_at: Some(token.expires_at()),
         body: Vec::new(),
     };
-    Ok(matches!(store.insert(mark, now).await?, Write::Done(_)))
+    // Refused: the mark stands there already, which is what was asked for.
+    let (Write::Done(_) | Write::Refused) = store.insert(mark, now).await?;
+    Ok(Some(token.jti().to_owned()))
 }

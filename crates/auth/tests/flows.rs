@@ -470,11 +470,22 @@ async fn each_field_of_a_client_has_its_bounds() {
 async fn clients_come_and_go_by_version() {
     let house = House::build().await;
     let id = Some("worker".to_owned());
-    house.client(NewClient { id: id.clone(), ..NewClient::default() }).await;
+    let new = NewClient {
+        audiences: vec!["https://orders.example".into()],
+        id: id.clone(),
+        name: "the worker".into(),
+        resources: vec!["https://worker.example".into()],
+        scopes: names(&["read"]),
+        token_lifetime_seconds: 60,
+        ..NewClient::default()
+    };
+    let (added, secret) = house.admin.add_client(new).await.unwrap();
+    assert_eq!(format!("{secret:?}"), "ClientSecret(..)");
     let twice = house.admin.add_client(NewClient { id, ..NewClient::default() }).await.unwrap_err();
     assert!(matches!(twice, sealstone_auth::Error::ClientExists { .. }), "{twice}");
     let [(client, version)] = &house.admin.list_clients().await.unwrap()[..] else { panic!() };
-    assert_eq!((client.id.as_str(), client.grants.contains(&Grant::ClientCredentials)), ("worker", true));
+    assert_eq!(*client, added, "what is stored is what was added");
+    assert!(client.secret_hash == secret.hash() && client.grants.contains(&Grant::ClientCredentials));
     let stale = Version(version.0 + 1);
     assert!(house.admin.remove_client("worker", Some(stale)).await.is_err());
     house.admin.remove_client("worker", Some(*version)).await.unwrap();

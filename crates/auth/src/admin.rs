@@ -2,7 +2,6 @@
 //! within `store.poll_milliseconds`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 use sealstone_jose::Algorithm;
@@ -69,7 +68,7 @@ impl Admin {
     pub fn open(config: &Config) -> Result<Self, Error> {
         config.check()?;
         data_dir::create(&config.data_dir)?;
-        let store = Sqlite::open(&store_path(&config.data_dir))?;
+        let store = Sqlite::open(&data_dir::store(&config.data_dir))?;
         Ok(Self::new(config, Arc::new(store), Arc::new(SystemClock), Arc::new(OsRandomness)))
     }
 
@@ -197,8 +196,4 @@ impl std::fmt::Debug for Admin {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Admin").finish_non_exhaustive()
     }
-}
-
-pub(crate) fn store_path(data_dir: &Path) -> std::path::PathBuf {
-    data_dir.join("store.sqlite")
 }

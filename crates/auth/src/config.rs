@@ -251,7 +251,6 @@ impl Config {
 
     /// The rules between values that no single value shows.
     pub(crate) fn check(&self) -> Result<(), Fault> {
-        let plain = matches!(self.tls.mode, TlsMode::PlainBehindProxy | TlsMode::PlainLoopback);
         if let Some(text) = &self.issuer {
             Issuer::parse(text, self.tls.mode == TlsMode::PlainLoopback).map_err(Fault::issuer)?;
         } else if self.tls.mode == TlsMode::PlainBehindProxy || self.listen.ip().is_unspecified() {
@@ -270,14 +269,16 @@ impl Config {
                 hint: "listen on 127.0.0.1, or use `plain-behind-proxy` if a proxy terminates TLS",
             });
         }
-        let files = self.tls.mode == TlsMode::Files;
-        if files != (self.tls.certificate.is_some() && self.tls.key.is_some())
-            || plain && (self.tls.certificate.is_some() || self.tls.key.is_some())
-            || self.tls.certificate.is_some() != self.tls.key.is_some()
-        {
+        let (files, tls) = (self.tls.mode == TlsMode::Files, &self.tls);
+        if (tls.certificate.is_some(), tls.key.is_some()) != (files, files) {
+            let key = match (&tls.certificate, &tls.key) {
+                (Some(_), _) => "certificate",
+                (None, Some(_)) => "key",
+                (None, None) => "mode",
+            };
             return Err(Fault {
                 section: "tls",
-                key: if self.tls.key.is_some() && self.tls.certificate.is_none() { "key" } else { "mode" },
+                key,
                 what: "`mode`, `certificate` and `key` do not fit together".into(),
                 hint: "mode \"files\" goes with both `certificate` and `key`, every other mode with neither",
             });

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::Error;
 
@@ -15,4 +15,9 @@ pub(crate) fn create(path: &Path) -> Result<(), Error> {
         0 => Ok(()),
         _ => Err(Error::data(path, format!("mode {:04o} lets others in, 0700 expected", mode & 0o7777))),
     }
+}
+
+/// Where the store is.
+pub(crate) fn store(data_dir: &Path) -> PathBuf {
+    data_dir.join("store.sqlite")
 }

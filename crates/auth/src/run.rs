@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::admin::{Admin, store_path};
+use crate::admin::Admin;
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
@@ -78,7 +78,7 @@ impl Server {
 
         let store = match &world.store {
             Some(store) => Arc::clone(store),
-            None => Arc::new(Sqlite::open(&store_path(&config.data_dir))?),
+            None => Arc::new(Sqlite::open(&data_dir::store(&config.data_dir))?),
         };
         let sealer = Sealer::open(&config.data_dir, &*world.randomness)?;
         let algorithms = config.tokens.algorithms.clone();

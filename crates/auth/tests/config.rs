@@ -106,6 +106,18 @@ const FAULTS: &[Fault] = &[
     ),
     ("[tls]\nmode = \"files\"", Some((2, 1)), "`mode`, `certificate` and `key` do not fit together", "both"),
     ("[tls]\nkey = \"k.pem\"", Some((2, 1)), "`mode`, `certificate` and `key` do not fit together", "both"),
+    (
+        "[tls]\nmode = \"plain-loopback\"\ncertificate = \"c.pem\"\nkey = \"k.pem\"",
+        Some((3, 1)),
+        "`mode`, `certificate` and `key` do not fit together",
+        "every other mode with neither",
+    ),
+    (
+        "[tls]\ncertificate = \"c.pem\"\nkey = \"k.pem\"",
+        Some((2, 1)),
+        "do not fit together",
+        "mode \"files\"",
+    ),
     ("[keys]\npublish_seconds = 60", Some((2, 1)), "`publish_seconds` is shorter", "at least 600"),
     ("[keys]\nactive_seconds = 60", Some((2, 1)), "`active_seconds` is not longer", "a key must sign"),
     ("listen =", Some((1, 9)), "", ""),

@@ -114,3 +114,17 @@ fn a_slow_reader_of_the_logs_holds_nobody_up() {
     let lost: u64 = said.iter().map(|line| line["lines"].as_u64().unwrap()).sum();
     assert_eq!(kept as u64 + lost, 10_000, "what was dropped is said");
 }
+
+#[test]
+fn a_text_line_is_for_people() {
+    let written = Captured::default();
+    let sink = written.clone();
+    let config = sealstone_auth::config::Log::default();
+    let dispatch = sealstone_auth::log::subscriber(&config, move || sink.clone());
+    tracing::dispatcher::with_default(&dispatch, || {
+        tracing::info!(status = 200, "request");
+        tracing::debug!("not at this level");
+    });
+    let text = written.text();
+    assert!(text.ends_with(" INFO request status=200\n") && text.lines().count() == 1, "{text}");
+}

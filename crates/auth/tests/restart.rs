@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use hyper::StatusCode;
 use sealstone_auth::store::{Kind, NewRecord, Sqlite, Store, Use, Version, Write};
-use sealstone_auth::{Config, Server, World};
-use sealstone_jose::UnixSeconds;
+use sealstone_auth::{Admin, Config, NewClient, Server, World};
+use sealstone_jose::{Algorithm, UnixSeconds};
 
-use crate::support::{Running, START, config};
+use crate::support::{Credentials, Running, START, config};
 
 #[tokio::test]
 async fn a_restart_keeps_keys_clients_and_revocations() {
@@ -50,6 +50,31 @@ async fn a_neighbour_notices_within_a_poll() {
     tokio::time::timeout(std::time::Duration::from_secs(5), noticed).await.unwrap();
     first.stop().await;
     second.stop().await;
+}
+
+/// What the command does beside a running server: its changes are noticed within a poll.
+#[tokio::test]
+async fn an_administrator_beside_the_server() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = config(directory.path());
+    let mut server = Running::start(config.clone()).await;
+    let beside = Admin::open(&config).unwrap();
+    let new = NewClient { algorithm: Algorithm::Es256, ..NewClient::default() };
+    let (client, secret) = beside.add_client(new).await.unwrap();
+    assert_eq!(beside.list_clients().await.unwrap().len(), 2);
+    server.who = Credentials { id: client.id.clone(), secret: secret.reveal().to_owned() };
+    let status = async |wanted: StatusCode| {
+        let asking = async {
+            while server.post("/token", "grant_type=client_credentials").await.status != wanted {
+                tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(5), asking).await.unwrap();
+    };
+    status(StatusCode::OK).await;
+    beside.remove_client(&client.id, None).await.unwrap();
+    status(StatusCode::UNAUTHORIZED).await;
+    server.stop().await;
 }
 
 /// The files as they lie on the disk while the store is open are what a kill would leave: every write that was

@@ -103,14 +103,67 @@ async fn every_acknowledged_write_survives_a_kill() {
 
         let wreck = directory.path().join(format!("wreck-{round}.sqlite"));
         for suffix in ["", "-wal"] {
-            let (from, to) = (format!("{}{suffix}", path.display()), format!("{}{suffix}", wreck.display()));
-            std::fs::copy(from, to).unwrap();
+            copy(format!("{}{suffix}", path.display()), format!("{}{suffix}", wreck.display()));
         }
         let reopened = Sqlite::open(&wreck).unwrap();
         assert_eq!(reopened.list(Kind::SingleUse, Version::ZERO, now).await.unwrap().len(), 20 * (round + 1));
         let again = reopened.consume(Kind::SingleUse, &format!("{round}-0"), now).await.unwrap();
         assert!(matches!(again, Use::Again(_)), "a value used before the kill is used after it");
     }
+}
+
+/// Copies as another process, which takes no lock from this one.
+fn copy(from: impl AsRef<std::ffi::OsStr>, to: impl AsRef<std::ffi::OsStr>) {
+    assert!(std::process::Command::new("cp").arg("-p").arg(from).arg(to).status().unwrap().success());
+}
+
+const VICTIM: &str = "SEALSTONE_TEST_VICTIM_STORE";
+
+/// Run as a process of its own by the test below: writes and acknowledges until it is killed.
+#[tokio::test]
+#[allow(clippy::print_stdout)] // its parent listens
+async fn victim() {
+    let Some(path) = std::env::var_os(VICTIM) else { return };
+    let (now, store) = (UnixSeconds(START), Sqlite::open(path.as_ref()).unwrap());
+    for n in 0..100_000 {
+        let new =
+            NewRecord { kind: Kind::SingleUse, id: n.to_string(), expires_at: None, body: vec![1; 300] };
+        if store.insert(new, now).await.unwrap() != Write::Refused {
+            println!("acknowledged {n}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn kill_9_loses_no_acknowledged_write() {
+    use std::io::{BufRead, BufReader};
+    let (now, directory) = (UnixSeconds(START), tempfile::tempdir().unwrap());
+    let path = directory.path().join("store.sqlite");
+    let mut acknowledged = Vec::new();
+    for round in 1..=8 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "restart::victim", "--nocapture"])
+            .env(VICTIM, &path)
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        let mut heard =
+            lines.by_ref().filter_map(|line| Some(line.split_once("acknowledged ")?.1.to_owned()));
+        acknowledged.extend(heard.by_ref().take(20 * round));
+        child.kill().unwrap();
+        // What it had said before it died counts too.
+        acknowledged.extend(heard);
+        child.wait().unwrap();
+        let store = Sqlite::open(&path).unwrap();
+        for id in &acknowledged {
+            assert!(
+                store.read(Kind::SingleUse, id, now).await.unwrap().is_some(),
+                "round {round}: {id} is lost"
+            );
+        }
+    }
+    assert!(acknowledged.len() >= 20 * 36);
 }
 
 #[tokio::test]
@@ -142,7 +195,7 @@ async fn a_server_killed_while_it_serves_comes_back() {
     let mut private = std::fs::DirBuilder::new();
     std::os::unix::fs::DirBuilderExt::mode(&mut private, 0o700).create(&wreck.data_dir).unwrap();
     for name in ["store.sqlite", "store.sqlite-wal", "seal.key"] {
-        std::fs::copy(directory.path().join("data").join(name), wreck.data_dir.join(name)).unwrap();
+        copy(directory.path().join("data").join(name), wreck.data_dir.join(name));
     }
     let mut second = Running::start(wreck).await;
     second.who = first.who.clone();

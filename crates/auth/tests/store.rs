@@ -207,3 +207,21 @@ async fn a_failed_write_spares_its_neighbours() {
     assert!(bad.is_err());
     assert_eq!(good.unwrap(), Write::Done(Version(1)), "the failed write gave its version back");
 }
+
+/// A server and an administrator may be the first on a data directory at the same moment.
+#[test]
+fn stores_opened_at_once_on_no_file_all_open() {
+    for _ in 0..10 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("store.sqlite");
+        let start = std::sync::Barrier::new(8);
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    start.wait();
+                    Sqlite::open(&path).unwrap()
+                });
+            }
+        });
+    }
+}

@@ -5,12 +5,14 @@
 //! what they write is seen through the version counters.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 use sealstone_jose::UnixSeconds;
 use tokio::sync::{mpsc, oneshot};
 
@@ -372,17 +374,48 @@ fn run_reader(connection: &Connection, jobs: &mut mpsc::Receiver<Job>) {
 fn connect(path: &Path) -> Result<Connection, Error> {
     let failed = |cause| Error::store("open", cause);
     let connection = Connection::open(path).map_err(failed)?;
-    connection.busy_timeout(Duration::from_secs(5)).map_err(failed)?;
-    connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    // SQLite does not wait by itself for this one: another process may just be opening or closing the file.
+    let begun = Instant::now();
+    loop {
+        match connection.pragma_update(None, "journal_mode", "WAL") {
+            Err(cause) if is_busy(&cause) && begun.elapsed() < PATIENCE => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            switched => break switched.map_err(failed)?,
+        }
+    }
     connection.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     Ok(connection)
 }
 
-/// SQLite gives its log files the mode of the main file, so that mode is set before SQLite sees it.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+fn is_busy(cause: &rusqlite::Error) -> bool {
+    matches!(cause.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
+/// Makes sure of a file with mode 0600. SQLite gives its log files the mode of the main file, so that mode must be there
+/// before SQLite sees it.
+///
+/// A file that exists is not opened: closing it again would take from this process every lock that SQLite holds on it
+/// elsewhere (POSIX locks belong to process and file). So a new one is linked into place when it is closed already.
 fn create_private(path: &Path) -> Result<(), Error> {
-    let file = fs::OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
-    let file = file.map_err(|cause| Error::data(path, cause))?;
-    let mode = file.metadata().map_err(|cause| Error::data(path, cause))?.permissions().mode();
+    static DRAFTS: AtomicU64 = AtomicU64::new(0);
+    let failed = |cause| Error::data(path, cause);
+    if !path.exists() {
+        let number = DRAFTS.fetch_add(1, Ordering::Relaxed);
+        let draft = path.with_extension(format!("new-{}-{number}", std::process::id()));
+        fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(&draft).map_err(failed)?;
+        let linked = fs::hard_link(&draft, path);
+        fs::remove_file(&draft).map_err(failed)?;
+        if let Err(cause) = linked
+            && cause.kind() != ErrorKind::AlreadyExists
+        {
+            return Err(failed(cause));
+        }
+    }
+    let mode = fs::metadata(path).map_err(failed)?.permissions().mode();
     match mode & 0o077 {
         0 => Ok(()),
         _ => Err(Error::data(path, format!("mode {:04o} lets others in, 0600 expected", mode & 0o7777))),

@@ -17,7 +17,7 @@ use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
 use crate::keys::{Policy, Sealer};
 use crate::snapshot::Live;
-use crate::store::{Sqlite, Store};
+use crate::store::{Sqlite, Store, Version};
 use crate::tls::{self, Identity, Terms};
 use crate::{Error, data_dir};
 
@@ -80,7 +80,8 @@ impl Server {
             Some(store) => Arc::clone(store),
             None => Arc::new(Sqlite::open(&data_dir::store(&config.data_dir))?),
         };
-        let sealer = Sealer::open(&config.data_dir, &*world.randomness)?;
+        let nothing_sealed = store.versions().await?.signing_keys == Version::ZERO;
+        let sealer = Sealer::open(&config.data_dir, nothing_sealed, &*world.randomness)?;
         let algorithms = config.tokens.algorithms.clone();
         let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();

@@ -250,17 +250,19 @@ fn the_key_file_is_made_once_and_kept_private() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("seal.key");
     let sealed =
-        Sealer::open(directory.path(), &OsRandomness).unwrap().seal("a", b"s", &OsRandomness).unwrap();
+        Sealer::open(directory.path(), true, &OsRandomness).unwrap().seal("a", b"s", &OsRandomness).unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "no draft is left");
-    let again = Sealer::open(directory.path(), &OsRandomness).unwrap();
+    let again = Sealer::open(directory.path(), true, &OsRandomness).unwrap();
     assert_eq!(*again.open_sealed("a", &sealed).unwrap(), b"s");
 
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
-    assert!(Sealer::open(directory.path(), &OsRandomness).unwrap_err().to_string().contains("0640"));
+    assert!(Sealer::open(directory.path(), true, &OsRandomness).unwrap_err().to_string().contains("0640"));
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
     std::fs::write(&path, [0; 31]).unwrap();
-    assert!(Sealer::open(directory.path(), &OsRandomness).unwrap_err().to_string().contains("31 bytes"));
+    assert!(
+        Sealer::open(directory.path(), true, &OsRandomness).unwrap_err().to_string().contains("31 bytes")
+    );
 }
 
 #[tokio::test]

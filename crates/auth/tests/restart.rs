@@ -207,6 +207,20 @@ async fn a_server_killed_while_it_serves_comes_back() {
 }
 
 #[tokio::test]
+async fn a_missing_key_file_is_said_and_not_made_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = config(directory.path());
+    Running::start(config.clone()).await.stop().await;
+    let path = config.data_dir.join("seal.key");
+    std::fs::rename(&path, directory.path().join("kept")).unwrap();
+    let refused = Server::bind(config.clone(), World::default()).await.unwrap_err();
+    assert!(matches!(refused, sealstone_auth::Error::Sealed { .. }) && refused.hint().is_some(), "{refused}");
+    assert!(!path.exists());
+    std::fs::rename(directory.path().join("kept"), &path).unwrap();
+    Running::start(config).await.stop().await;
+}
+
+#[tokio::test]
 async fn a_data_directory_that_others_may_enter_is_refused() {
     use std::os::unix::fs::PermissionsExt;
     let directory = tempfile::tempdir().unwrap();

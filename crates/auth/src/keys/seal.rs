@@ -20,12 +20,17 @@ const KEY_LEN: usize = 32;
 pub struct Sealer(LessSafeKey);
 
 impl Sealer {
-    /// The sealer of a data directory; creates `seal.key` at the first start.
-    /// Errors: `DataDirectory` if the file is not exactly 32 bytes or others may read it.
-    pub fn open(data_dir: &Path, randomness: &dyn Randomness) -> Result<Self, Error> {
+    /// The sealer of a data directory. Creates `seal.key` if the store has `nothing_sealed` yet; a new key would open
+    /// nothing that an old one has sealed.
+    /// Errors: `DataDirectory` if the file is not exactly 32 bytes or others may read it; `Sealed` if it is missing.
+    pub fn open(data_dir: &Path, nothing_sealed: bool, randomness: &dyn Randomness) -> Result<Self, Error> {
         let path = data_dir.join("seal.key");
-        if !path.exists() {
-            create(data_dir, &path, randomness)?;
+        match (path.exists(), nothing_sealed) {
+            (true, _) => {}
+            (false, true) => create(data_dir, &path, randomness)?,
+            (false, false) => {
+                return Err(Error::Sealed { what: "seal.key is missing from the data directory" });
+            }
         }
         let key = read(&path)?;
         Self::from_key(&key)

@@ -23,11 +23,11 @@ pub enum Algorithm {
     Es384,
     /// `ES512`: ECDSA on P-521 with SHA-512, RFC 7518 §3.4.
     Es512,
-    /// `ML-DSA-44`, RFC 9964 §3.
+    /// `ML-DSA-44`, RFC 9964 §5.
     MlDsa44,
-    /// `ML-DSA-65`, RFC 9964 §3.
+    /// `ML-DSA-65`, RFC 9964 §5.
     MlDsa65,
-    /// `ML-DSA-87`, RFC 9964 §3.
+    /// `ML-DSA-87`, RFC 9964 §5.
     MlDsa87,
 }
 

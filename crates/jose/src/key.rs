@@ -142,7 +142,7 @@ impl PrivateKey {
         self.core.secret.clone()
     }
 
-    /// Signs `message`. ML-DSA: pure, empty context (RFC 9964 §3), hedged. ECDSA: `r || s` in field length.
+    /// Signs `message`. ML-DSA: pure, empty context (RFC 9964 §5), hedged. ECDSA: `r || s` in field length.
     ///
     /// # Errors
     /// [`Error::Provider`] if there is no randomness.

@@ -55,16 +55,15 @@ impl Limit {
 }
 
 /// The limits, smallest first.
-pub const LIMITS: [Limit; 9] = [
+pub const LIMITS: [Limit; 8] = [
     limit("browser cookie", 4096, Carrier::Cookie, false, None),
     limit("nginx response header", 4096, Carrier::Cookie, true, Some("proxy_buffer_size")),
     limit("Apache httpd header field", 8190, Carrier::Header, false, Some("LimitRequestFieldSize")),
     limit("nginx request header line", 8192, Carrier::Header, false, Some("large_client_header_buffers")),
-    limit("Tomcat headers", 8192, Carrier::Header, true, Some("maxHttpRequestHeaderSize")),
+    limit("Tomcat headers", 8192, Carrier::Header, true, Some("maxHttpHeaderSize")),
     limit("Jetty headers", 8192, Carrier::Header, true, Some("requestHeaderSize")),
     limit("HAProxy headers", 15_360, Carrier::Header, true, Some("tune.bufsize")),
     limit("Node.js headers", 16_384, Carrier::Header, true, Some("--max-http-header-size")),
-    limit("this token reader", crate::jws::MAX_TOKEN, Carrier::Header, false, None),
 ];
 
 /// Bytes of a token, part by part.

@@ -144,7 +144,7 @@ fn rfc9449_s6_1_ec_thumbprint() {
     assert_eq!(key.thumbprint(), "0ZcOCORZNYy-DWpqq30jZyJGHTN0d2HglBV3uiguA4I");
 }
 
-/// RFC 7515 §4.1.9 and §10.7: JSON escapes and spaces do not change what a header says.
+/// RFC 7515 §4: JSON escapes and spaces do not change what a header says.
 #[test]
 fn rfc7515_headers_in_other_spellings() {
     let key = PrivateKey::generate(Algorithm::Es256).unwrap();
@@ -159,9 +159,9 @@ fn rfc7515_headers_in_other_spellings() {
     }
 }
 
-/// RFC 9964 §3: pure ML-DSA with an empty context; neither a context nor a pre-hash gets through.
+/// RFC 9964 §5 and §7.2: pure ML-DSA with an empty context; neither a context nor a pre-hash gets through.
 #[test]
-fn rfc9964_s3_context_and_prehash_are_refused() {
+fn rfc9964_s5_context_and_prehash_are_refused() {
     for (algorithm, ..) in RFC9964 {
         let key = PrivateKey::from_secret(algorithm, &[0; 32]).unwrap();
         let level = algorithm.level().unwrap();

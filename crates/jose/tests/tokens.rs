@@ -145,12 +145,13 @@ fn debug_is_discreet() {
 fn hostile_tokens_are_refused_quickly() {
     let header = b64(r#"{"alg":"ML-DSA-44"}"#);
     let signature = b64(vec![0; 2420]);
-    let fill = 65_536 - header.len() - signature.len() - 2;
+    let fill = (65_536 - header.len() - signature.len() - 2) / 4 * 4;
     let deep = b64(format!("{{\"alg\":\"ES256\",\"x\":{}", "[".repeat(6_000)));
     let tokens = [
         ".".repeat(65_536),
         "A".repeat(65_536),
         format!("{header}.{}.{signature}", "*".repeat(fill)),
+        format!("{header}.{}*.{signature}", "A".repeat(fill - 1)),
         format!("{header}.{}.", "A".repeat(65_000)),
         format!("{deep}.AAAA.{}", b64([0; 64])),
         "A".repeat(1 << 24),

@@ -24,7 +24,7 @@ pub enum Error {
     },
     /// The private key is encrypted with a password; that is not supported.
     Encrypted,
-    /// Parts of one key that contradict each other (RFC 9881 §8).
+    /// Parts of one key that contradict each other (RFC 9881 §8.2).
     Inconsistent {
         /// Which.
         parts: &'static str,

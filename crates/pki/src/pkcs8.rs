@@ -225,7 +225,7 @@ pub fn from_sec1_der(bytes: &[u8]) -> Result<PrivateKeyInfo, Error> {
     PrivateKeyInfo::new(key.algorithm, key.scalar, key.public)
 }
 
-/// RFC 9881 §6: the tag alone decides which of the three forms it is. §8: what is redundant must agree.
+/// RFC 9881 §6: the tag alone decides which of the three forms it is. §8.2: what is redundant must agree.
 fn read_ml_dsa(level: Level, inner: &mut Reader<'_>) -> Result<Secret, Error> {
     let algorithm = KeyAlgorithm::MlDsa(level);
     match inner.peek() {
@@ -268,7 +268,7 @@ fn expanded(algorithm: KeyAlgorithm, content: &[u8]) -> Result<Zeroizing<Vec<u8>
     Ok(Zeroizing::new(content.to_vec()))
 }
 
-/// FIPS 204, Algorithm 25, skDecode, with the checks of RFC 9881 §8: ranges of s1 and s2, t0, tr.
+/// FIPS 204, Algorithm 25, skDecode, with the checks of RFC 9881 §8.2: ranges of s1 and s2, t0, tr.
 fn decode_expanded(level: Level, content: &[u8]) -> Result<any::ExpandedSigningKey, Error> {
     any::ExpandedSigningKey::decode(level, content)
         .map_err(|_| Error::Inconsistent { parts: "the parts of the expanded key do not belong together" })

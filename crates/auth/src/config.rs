@@ -46,6 +46,8 @@ pub struct Config {
 pub struct Http {
     /// From the first byte of a connection to the end of the TLS handshake, and then to the end of the request's head.
     pub header_timeout_seconds: NonZeroU64,
+    /// How long an HTTP/2 connection may go without a request. (HTTP/1.1 must send its next head in the time above.)
+    pub idle_timeout_seconds: NonZeroU64,
     /// The largest request body.
     pub max_body_bytes: NonZeroU64,
     /// Connections at a time; the next ones wait in the system's queue.
@@ -178,6 +180,7 @@ impl Default for Http {
     fn default() -> Self {
         Self {
             header_timeout_seconds: seconds(10),
+            idle_timeout_seconds: seconds(60),
             max_body_bytes: seconds(64 * 1024),
             max_connections: seconds(1000),
             request_timeout_seconds: seconds(15),

@@ -102,7 +102,11 @@ impl Error {
             Error::Sealed { .. } => {
                 Some("restore the seal.key that belongs to this store; without it its keys are lost".into())
             }
-            Error::Certificate { .. } | Error::Key { .. } | Error::Randomness | Error::Store { .. } => None,
+            Error::Certificate { .. } => {
+                Some("a PEM chain in `tls.certificate` and its own PEM key in `tls.key`, readable by the server alone".into())
+            }
+            Error::Store { .. } => Some("look at the disk's free space and the data directory's owner and mode".into()),
+            Error::Key { .. } | Error::Randomness => None,
         }
     }
 

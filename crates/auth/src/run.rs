@@ -134,6 +134,7 @@ impl Server {
             connections: u32::try_from(self.config.http.max_connections.get()).unwrap_or(u32::MAX),
             grace: Duration::from_secs(self.config.shutdown.grace_seconds),
             header_timeout: seconds(self.config.http.header_timeout_seconds),
+            idle_timeout: seconds(self.config.http.idle_timeout_seconds),
         };
         // A set, because it ends its task when it is dropped: also when this future is.
         let mut beside = JoinSet::new();

@@ -24,6 +24,7 @@ fn every_key_can_be_set() {
         listen = "[::1]:0"
         [http]
         header_timeout_seconds = 1
+        idle_timeout_seconds = 1
         max_body_bytes = 2
         max_connections = 3
         request_timeout_seconds = 4

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::StatusCode;
+use hyper_util::rt::{TokioExecutor, TokioIo};
 use sealstone_auth::config::TlsMode;
 use sealstone_auth::{Config, NewClient, Server, World};
 use sealstone_jose::jws::Unverified;
@@ -293,6 +294,29 @@ async fn connections_over_the_cap_wait_for_a_slot() {
     drop(first);
     assert_eq!(tokio::time::timeout(Duration::from_secs(10), third).await.unwrap().status, StatusCode::OK);
     drop(second);
+    server.stop().await;
+}
+
+/// Slots are few, so nobody keeps one for nothing: an HTTP/2 connection that asks nothing is told to go.
+#[tokio::test]
+async fn an_idle_http2_connection_is_closed() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(directory.path());
+    config.http.idle_timeout_seconds = NonZeroU64::MIN;
+    let server = Running::start(config).await;
+    let io = TokioIo::new(server.connect("h2").await);
+    let (mut sender, connection) =
+        hyper::client::conn::http2::handshake(TokioExecutor::new(), io).await.unwrap();
+    let mut connection = tokio::spawn(connection);
+    for _ in 0..3 {
+        let answer = sender.send_request(server.form("/token", GRANT)).await.unwrap();
+        assert_eq!(answer.status(), StatusCode::OK);
+        assert!(
+            tokio::time::timeout(Duration::from_millis(600), &mut connection).await.is_err(),
+            "it is in use"
+        );
+    }
+    tokio::time::timeout(Duration::from_secs(4), connection).await.unwrap().unwrap().unwrap();
     server.stop().await;
 }
 

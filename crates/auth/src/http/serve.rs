@@ -7,7 +7,7 @@
 use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -27,6 +27,7 @@ pub(crate) struct Limits {
     pub(crate) connections: u32,
     pub(crate) grace: Duration,
     pub(crate) header_timeout: Duration,
+    pub(crate) idle_timeout: Duration,
 }
 
 /// Who sent a request, as far as the socket knows.
@@ -147,13 +148,18 @@ impl Shared {
     ) {
         let io = TokioIo::new(stream);
         let router = self.router;
-        let begun = Arc::new(AtomicBool::new(false));
-        let begin = Arc::clone(&begun);
+        let requests = Arc::new(Requests::default());
+        let counted = Arc::clone(&requests);
         let service =
             hyper::service::service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
-                begin.store(true, Ordering::Release);
+                let begun = Begun::one(&counted);
                 request.extensions_mut().insert(Peer(peer));
-                router.call(request)
+                let answer = router.call(request);
+                async move {
+                    let answer = answer.await;
+                    drop(begun);
+                    answer
+                }
             });
         let ended = if h2 {
             let connection = http2::Builder::new(TokioExecutor::new())
@@ -163,17 +169,18 @@ impl Shared {
                 .max_concurrent_streams(MAX_STREAMS)
                 .max_header_list_size(MAX_HEAD_BYTES as u32)
                 .serve_connection(io, service);
-            finish(connection, self.phase, |connection| connection.graceful_shutdown()).await
+            let idle = requests.idle(self.limits.idle_timeout);
+            finish(connection, self.phase, idle, |connection| connection.graceful_shutdown()).await
         } else {
             let connection = http1::Builder::new()
                 .timer(TokioTimer::new())
                 .header_read_timeout(self.limits.header_timeout)
                 .max_buf_size(MAX_HEAD_BYTES)
                 .serve_connection(io, service);
-            finish(connection, self.phase, |connection| {
+            finish(connection, self.phase, std::future::pending(), |connection| {
                 // A connection that has had no request yet would be closed in the face of its first. It gets that one;
                 // the answer then closes it. If none comes, the header time-out does.
-                if begun.load(Ordering::Acquire) {
+                if requests.begun.load(Ordering::Acquire) > 0 {
                     connection.graceful_shutdown();
                 }
             })
@@ -185,10 +192,49 @@ impl Shared {
     }
 }
 
-/// Drives a connection; when the server ends, lets it answer what it has begun to read, and no more.
+/// The requests of one connection.
+#[derive(Debug, Default)]
+struct Requests {
+    begun: AtomicU64,
+    done: AtomicU64,
+}
+
+impl Requests {
+    /// Ready when for `limit` no request has begun and none was being answered.
+    async fn idle(&self, limit: Duration) {
+        loop {
+            let before = self.begun.load(Ordering::Acquire);
+            tokio::time::sleep(limit).await;
+            let quiet = self.begun.load(Ordering::Acquire) == before;
+            if quiet && self.done.load(Ordering::Acquire) == before {
+                return;
+            }
+        }
+    }
+}
+
+/// A request that is being answered, or was given up by its client.
+struct Begun(Arc<Requests>);
+
+impl Begun {
+    fn one(requests: &Arc<Requests>) -> Self {
+        requests.begun.fetch_add(1, Ordering::AcqRel);
+        Self(Arc::clone(requests))
+    }
+}
+
+impl Drop for Begun {
+    fn drop(&mut self) {
+        self.0.done.fetch_add(1, Ordering::AcqRel);
+    }
+}
+
+/// Drives a connection; when the server ends or the connection is idle, lets it answer what it has begun to read, and
+/// no more.
 async fn finish<C: Future>(
     connection: C,
     mut phase: watch::Receiver<Phase>,
+    idle: impl Future<Output = ()>,
     stop: impl FnOnce(std::pin::Pin<&mut C>),
 ) -> C::Output {
     let mut connection = std::pin::pin!(connection);
@@ -197,6 +243,7 @@ async fn finish<C: Future>(
         biased;
         output = connection.as_mut() => return output,
         _ = phase.wait_for(|phase| *phase != Phase::Serve) => {}
+        () = idle => {}
     }
     stop(connection.as_mut());
     connection.await

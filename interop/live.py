@@ -1,0 +1,1 @@
+def flows(*_): pass

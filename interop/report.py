@@ -1,0 +1,81 @@
+"""What passed, what failed, what was skipped: told on the way, as one table, and as a page of the documentation."""
+
+import contextlib
+from pathlib import Path
+
+from partner import Broken, Refused
+
+DOCS = Path(__file__).resolve().parent.parent / "docs/interop.md"
+
+
+class Report:
+    def __init__(self, levels):
+        self._levels = levels
+        self._rows = {}  # (partner, direction, subject): {level: None or what went wrong}
+        self._skipped = []
+
+    @contextlib.contextmanager
+    def case(self, partner, direction, subject, level):
+        """One case, one cell of the table; what goes wrong inside is told at once."""
+        cells = self._rows.setdefault((label(partner), partner.engine, direction, subject), {})
+        try:
+            yield
+            cells[level] = None
+        except (Refused, Broken, AssertionError, LookupError, ValueError, TypeError, OSError) as error:
+            wrong = f"refused: {error}" if isinstance(error, Refused) else f"{error}"
+            cells[level] = wrong
+            print(f"FAILED {label(partner)}, {direction}, {subject}, {level}: {wrong}", flush=True)
+
+    def skip(self, name, why):
+        self._skipped.append(name)
+        print(f"skipped: {name}: {why}", flush=True)
+
+    def table(self):
+        """The table in Markdown, which is readable on a terminal too."""
+        head = ["partner", "its ML-DSA", "direction", "what", *self._levels]
+        rows = [head, None, *([*row, *map(self._cell(cells), self._levels)] for row, cells in self._rows.items())]
+        widths = [max(len(row[i]) for row in rows if row) for i in range(len(head))]
+        rule = "|".join(["", *("-" * (width + 2) for width in widths), ""])
+        line = lambda row: "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths)) + " |"
+        return "\n".join(line(row) if row else rule for row in rows)
+
+    def _cell(self, cells):
+        return lambda level: "-" if level not in cells else "FAILED" if cells[level] else "ok"
+
+    def write_docs(self):
+        DOCS.parent.mkdir(exist_ok=True)
+        DOCS.write_text(PAGE.format(table=self.table(), totals=self._totals()))
+
+    def close(self, require_all):
+        """Prints the totals; 0 if all is well."""
+        print(self._totals())
+        return 1 if self._failed() or not self._passed() or (require_all and self._skipped) else 0
+
+    def _totals(self):
+        return f"{self._passed()} passed, {self._failed()} failed, {len(self._skipped)} skipped"
+
+    def _passed(self):
+        return sum(wrong is None for cells in self._rows.values() for wrong in cells.values())
+
+    def _failed(self):
+        return sum(wrong is not None for cells in self._rows.values() for wrong in cells.values())
+
+
+def label(partner):
+    return f"{partner.name} {partner.version}"
+
+
+PAGE = """\
+# Interoperability
+
+Sealstone against implementations that others wrote. Made by
+
+    ./dev interop --docs
+
+which fetches each partner from the registry of its language, pinned by the lock files under `interop/`. What each
+row asks is said in `interop/README.md`.
+
+{table}
+
+{totals}
+"""

@@ -39,6 +39,7 @@ class Partner:
             raise
         self.version = hello["version"].removeprefix("v")
         self.engine = hello["engine"]
+        self.asks = hello["asks"]
         self.writes, self.reads = hello.get("writes", []), hello.get("reads", [])
         self.deterministic = hello.get("deterministic", False)
 

@@ -3,28 +3,30 @@
 import contextlib
 from pathlib import Path
 
-from partner import Broken, Refused
-
 DOCS = Path(__file__).resolve().parent.parent / "docs/interop.md"
+
+
+class Outcome:
+    passed = False
 
 
 class Report:
     def __init__(self, levels):
         self._levels = levels
-        self._rows = {}  # (partner, direction, subject): {level: None or what went wrong}
+        self._rows = {}  # (partner, engine, direction, subject): {level: Outcome}
         self._skipped = []
 
     @contextlib.contextmanager
     def case(self, partner, direction, subject, level):
-        """One case, one cell of the table; what goes wrong inside is told at once."""
-        cells = self._rows.setdefault((label(partner), partner.engine, direction, subject), {})
+        """One case, one cell of the table; what goes wrong inside is told at once and goes no further."""
+        outcome = Outcome()
+        self._rows.setdefault((label(partner), partner.engine, direction, subject), {})[level] = outcome
         try:
-            yield
-            cells[level] = None
-        except (Refused, Broken, AssertionError, LookupError, ValueError, TypeError, OSError) as error:
-            wrong = f"refused: {error}" if isinstance(error, Refused) else f"{error}"
-            cells[level] = wrong
-            print(f"FAILED {label(partner)}, {direction}, {subject}, {level}: {wrong}", flush=True)
+            yield outcome
+            outcome.passed = True
+        except Exception as error:
+            why = " / ".join(str(error).splitlines())
+            print(f"FAILED {label(partner)}, {direction}, {subject}, {level}: {type(error).__name__}: {why}", flush=True)
 
     def skip(self, name, why):
         self._skipped.append(name)
@@ -40,7 +42,7 @@ class Report:
         return "\n".join(line(row) if row else rule for row in rows)
 
     def _cell(self, cells):
-        return lambda level: "-" if level not in cells else "FAILED" if cells[level] else "ok"
+        return lambda level: ("ok" if cells[level].passed else "FAILED") if level in cells else "-"
 
     def write_docs(self):
         DOCS.parent.mkdir(exist_ok=True)
@@ -55,10 +57,10 @@ class Report:
         return f"{self._passed()} passed, {self._failed()} failed, {len(self._skipped)} skipped"
 
     def _passed(self):
-        return sum(wrong is None for cells in self._rows.values() for wrong in cells.values())
+        return sum(outcome.passed for cells in self._rows.values() for outcome in cells.values())
 
     def _failed(self):
-        return sum(wrong is not None for cells in self._rows.values() for wrong in cells.values())
+        return sum(not outcome.passed for cells in self._rows.values() for outcome in cells.values())
 
 
 def label(partner):

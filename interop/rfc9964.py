@@ -4,9 +4,10 @@ They are not kept here: a partner that signs deterministically writes them again
 it wrote the very bytes of the RFC.
 """
 
-import base64
 import hashlib
 import json
+
+from base64url import encode
 
 PAYLOAD = "It\u2019s a dangerous business, Frodo, going out your door."
 
@@ -37,11 +38,3 @@ def examples(report, partners):
 def same(found, expected):
     if found != expected:
         raise AssertionError(f"found {found}, expected {expected}")
-
-
-def encode(data):
-    return base64.urlsafe_b64encode(data).rstrip(b"=").decode()
-
-
-def decode(text):
-    return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4))

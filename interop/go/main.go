@@ -63,7 +63,7 @@ func hello() (answer, error) {
 		return nil, errors.New("the build does not say which library it holds")
 	}
 	return answer{
-		"version": build.Deps[0].Version, "engine": "its own",
+		"version": build.Deps[0].Version, "engine": "its own", "asks": []string{"make-key", "sign-token", "check-token"},
 		"writes": forms, "reads": forms, "deterministic": true,
 	}, nil
 }

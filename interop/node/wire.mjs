@@ -9,7 +9,7 @@ export class Refused extends Error {}
 export async function serve(library, asks, abilities) {
   const { version } = JSON.parse(readFileSync(new URL(`node_modules/${library}/package.json`, import.meta.url)))
   const { node, openssl } = process.versions
-  const hello = () => ({ version, engine: `OpenSSL ${openssl} in Node ${node}`, ...abilities })
+  const hello = () => ({ version, engine: `OpenSSL ${openssl} in Node ${node}`, asks: Object.keys(asks), ...abilities })
   for await (const line of createInterface({ input: process.stdin })) {
     const { ask, ...fields } = JSON.parse(line)
     console.log(JSON.stringify(await answer({ ...asks, hello }[ask], fields)))

@@ -26,7 +26,7 @@ async function revoke({ token }) {
 
 /** RFC 9068 §4, with the key from the server's jwks_uri. */
 async function checkAccessToken({ token, audience, level }) {
-  const request = new Request(audience, { headers: { authorization: `Bearer ${token}` } })
+  const request = new Request('https://resource.example', { headers: { authorization: `Bearer ${token}` } })
   const options = { signingAlgorithms: [level] }
   return { claims: await oauth.validateJwtAccessToken(config.serverMetadata(), request, audience, options) }
 }

@@ -14,7 +14,7 @@ def serve(package, engine, asks, **abilities):
     `engine` says whose ML-DSA the library uses."""
 
     def hello():
-        return {"version": version(package), "engine": engine, **abilities}
+        return {"version": version(package), "engine": engine, "asks": sorted(asks), **abilities}
 
     for line in sys.stdin:
         request = json.loads(line)

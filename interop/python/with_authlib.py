@@ -1,6 +1,5 @@
 """authlib: the OAuth client of many Python web frameworks, here over requests."""
 
-import requests
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata, get_well_known_url
@@ -13,14 +12,13 @@ session = metadata = None
 def discover(issuer, ca, client_id, client_secret, method, document):
     """RFC 8414 §3; the library judges what RFC 8414 §2 says of each member."""
     global session, metadata
-    answer = requests.get(get_well_known_url(issuer, external=True, suffix=document), verify=ca, timeout=10)
-    answer.raise_for_status()
-    metadata = AuthorizationServerMetadata(answer.json())
+    session = OAuth2Session(client_id, client_secret, token_endpoint_auth_method=method)
+    session.verify, session.trust_env = ca, False  # else a variable of the environment outweighs `ca`
+    url = get_well_known_url(issuer, external=True, suffix=document)
+    metadata = AuthorizationServerMetadata(of_json(session.get(url, withhold_token=True)))
     metadata.validate()
     if metadata.issuer != issuer:
         raise ValueError(f"the document names the issuer {metadata.issuer}")
-    session = OAuth2Session(client_id, client_secret, token_endpoint_auth_method=method)
-    session.verify = ca
     return {"metadata": metadata}
 
 

@@ -9,6 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from partner import gist
+
 HERE = Path(__file__).resolve().parent
 PYTHON, NODE, GO = HERE / "python", HERE / "node", HERE / "go"
 PATIENCE = 300  # seconds for one language
@@ -60,9 +62,9 @@ def python():
 
     def install():
         shutil.rmtree(PYTHON / ".venv", ignore_errors=True)
-        run([sys.executable, "-m", "venv", ".venv"], PYTHON, hint="on Debian: apt install python3-venv")
+        run([sys.executable, "-m", "venv", ".venv"], PYTHON, "on Debian: apt install python3-venv")
         pip = [interpreter, "-m", "pip", "install", "--disable-pip-version-check", "--only-binary=:all:"]
-        run([*pip, "--quiet", "--requirement", "requirements.txt"], PYTHON)
+        run([*pip, "-qq", "--requirement", "requirements.txt"], PYTHON)
 
     once(install, interpreter, PYTHON / "requirements.txt", sys.version)
     return Command([interpreter], PYTHON, environment)
@@ -72,7 +74,7 @@ def node():
     runtime = NODE / "node_modules/.bin/node"
 
     def install():
-        run(["npm", "ci", "--silent"], NODE, hint="npm comes with Node")
+        run(["npm", "ci", "--loglevel=error"], NODE)
         if not runtime.exists():
             raise Missing("the npm packages of Node have no build for this machine")
 
@@ -81,7 +83,7 @@ def node():
 
 
 def go():
-    run(["go", "build", "-o", "partner", "."], GO, hint="Go 1.26 or later")
+    run(["go", "build", "-o", "partner", "."], GO)
     return Command([GO / "partner"], GO, dict(os.environ))
 
 
@@ -106,9 +108,9 @@ def run(argv, folder, hint=None):
     try:
         done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
     except FileNotFoundError:
-        raise Missing(f"{argv[0]} is not installed" + (f" ({hint})" if hint else ""))
+        raise Missing(f"{argv[0]} is not installed")
     except subprocess.TimeoutExpired:
         raise Missing(f"`{step}` took more than {PATIENCE} s")
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()[-1]
-        raise Missing(f"`{step}` failed: {said}" + (f" ({hint})" if hint else ""))
+        reason = gist(done.stderr + done.stdout) or f"exit code {done.returncode}"
+        raise Missing(f"`{step}` failed: {reason}" + (f" ({hint})" if hint else ""))

@@ -127,13 +127,14 @@ class Server:
         return self
 
     def _wait_until_ready(self):
-        deadline = time.monotonic() + 30
+        deadline, why = time.monotonic() + 30, "it ended"
         while self._process.poll() is None and time.monotonic() < deadline:
             try:
                 return json.loads(self._fetch(f"{self.issuer}/.well-known/oauth-authorization-server"))
-            except OSError:  # no certificate yet, or nobody listens yet
+            except OSError as error:  # no certificate yet, or nobody listens yet
+                why = error
                 time.sleep(0.1)
-        raise Broken(f"sealstone serve does not answer: {self._log.read_text()[-2000:]}")
+        raise Broken(f"sealstone serve does not answer: {why}\n{self._log.read_text()[-2000:]}")
 
     def __exit__(self, *_):
         self._process.terminate()

@@ -78,8 +78,7 @@ class Partner:
     def _last_words(self):
         self._process.wait()
         self._errors.seek(0)
-        lines = self._errors.read().strip().splitlines()
-        return lines[-1] if lines else f"exit code {self._process.returncode}, nothing said"
+        return gist(self._errors.read()) or f"exit code {self._process.returncode}"
 
     def __enter__(self):
         return self
@@ -90,3 +89,9 @@ class Partner:
         for pipe in (self._process.stdin, self._process.stdout, self._errors):
             with contextlib.suppress(BrokenPipeError):
                 pipe.close()
+
+
+def gist(output):
+    """The line of a program's output that says best why it failed."""
+    lines = output.strip().splitlines()
+    return next((line.strip() for line in lines if "error" in line.lower()), lines[-1] if lines else "")

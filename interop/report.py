@@ -14,7 +14,7 @@ class Report:
     def __init__(self, levels):
         self._levels = levels
         self._rows = {}  # (partner, engine, direction, subject): {level: Outcome}
-        self._skipped = []
+        self._skipped, self._broken = [], []
 
     @contextlib.contextmanager
     def case(self, partner, direction, subject, level):
@@ -31,6 +31,10 @@ class Report:
     def skip(self, name, why):
         self._skipped.append(name)
         print(f"skipped: {name}: {why}", flush=True)
+
+    def broken(self, name, why):
+        self._broken.append(name)
+        print(f"FAILED {name}: {why}", flush=True)
 
     def table(self):
         """The table in Markdown, which is readable on a terminal too."""
@@ -60,7 +64,8 @@ class Report:
         return sum(outcome.passed for cells in self._rows.values() for outcome in cells.values())
 
     def _failed(self):
-        return sum(not outcome.passed for cells in self._rows.values() for outcome in cells.values())
+        failed = sum(not outcome.passed for cells in self._rows.values() for outcome in cells.values())
+        return failed + len(self._broken)
 
 
 def label(partner):

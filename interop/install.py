@@ -106,7 +106,9 @@ def run(argv, folder, hint=None):
     """Runs a step of an installation; what goes wrong is a reason to skip, told in a line."""
     step = " ".join(Path(word).name for word in map(str, argv[:4]))
     try:
-        done = subprocess.run(argv, cwd=folder, capture_output=True, text=True, timeout=PATIENCE, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            argv, cwd=folder, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=PATIENCE
+        )
     except FileNotFoundError:
         raise Missing(f"{argv[0]} is not installed")
     except subprocess.TimeoutExpired:

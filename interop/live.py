@@ -12,10 +12,11 @@ DOCUMENTS = ["oauth-authorization-server", "openid-configuration"]
 
 
 def server(report, levels, sealstone, partners, clients, work):
-    with Server(sealstone, [*levels, "ES256"], work) as running:
-        for level in levels:
-            with report.case(sealstone, "server", "adds a client, gives a token over TLS", level) as given:
-                account = running.add_client(level)
+    stopped = Server(sealstone, [*levels, "ES256"], work)  # ES256: a verifier must find its key among others
+    accounts = {level: stopped.add_client(level) for level in levels}
+    with stopped as running:
+        for level, account in accounts.items():
+            with report.case(sealstone, "server", "access token over TLS", level) as given:
                 token, jwks = running.fetch_token(account), running.fetch_jwks()
                 payload = decode(token.split(".")[1])
             if not given.passed:

@@ -35,8 +35,11 @@ class Sealstone:
         built = [ROOT / "target" / profile / "sealstone" for profile in ("release", "debug")]
         built = sorted((path for path in built if path.exists()), key=lambda path: path.stat().st_mtime)
         binary = os.environ.get("SEALSTONE") or (built[-1] if built else None)
-        if not binary:
-            raise SystemExit("error: no sealstone to run\nhint: cargo build --release, or set SEALSTONE to its path")
+        if not binary or not Path(binary).is_file():
+            raise SystemExit(
+                f"error: there is no sealstone at {binary or ROOT / 'target'}\n"
+                "hint: run cargo build, or set SEALSTONE to the path of the binary"
+            )
         return cls(Path(binary).resolve(), work)
 
     def make_key(self, level):

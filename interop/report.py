@@ -25,8 +25,8 @@ class Report:
             yield outcome
             outcome.passed = True
         except Exception as error:
-            why = " / ".join(str(error).splitlines())
-            print(f"FAILED {label(partner)}, {direction}, {subject}, {level}: {type(error).__name__}: {why}", flush=True)
+            why = f"{type(error).__name__}: " + " / ".join(str(error).splitlines())
+            print(f"FAILED {label(partner)}, {direction}, {subject}, {level}: {why}", flush=True)
 
     def skip(self, name, why):
         self._skipped.append(name)
@@ -53,7 +53,7 @@ class Report:
         DOCS.write_text(PAGE.format(table=self.table(), totals=self._totals()))
 
     def close(self, require_all):
-        """Prints the totals; 0 if all is well."""
+        """Prints the totals; 0 if all is well, 1 if not."""
         print(self._totals())
         return 1 if self._failed() or not self._passed() or (require_all and self._skipped) else 0
 

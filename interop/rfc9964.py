@@ -13,9 +13,18 @@ PAYLOAD = "It\u2019s a dangerous business, Frodo, going out your door."
 
 # level: the key's thumbprint (RFC 9964 §6), SHA-256 of the compact JWS
 EXAMPLES = {
-    "ML-DSA-44": ("T4xl70S7MT6Zeq6r9V9fPJGVn76wfnXJ21-gyo0Gu6o", "2ae7b395a71470a610a0d8b6443fd4784d93ba2b7d0a752da58264eb0fd338e8"),
-    "ML-DSA-65": ("Suiu29qbfuaBaR4Ats-c6XQBePB_OpAxAwcTR_0KXVM", "bb1a49c32f37f5f750e73fcc6fd7cbd8cf683e8b0270b1420c02e2e63e66bc01"),
-    "ML-DSA-87": ("tRn1JNIkgMsABVQBlXeDHxAIcclh-2IX0UdDEzPt5XU", "7102258ffe720c7430bf087b3283867b559d7479d1142162369fec672e1804aa"),
+    "ML-DSA-44": (
+        "T4xl70S7MT6Zeq6r9V9fPJGVn76wfnXJ21-gyo0Gu6o",
+        "2ae7b395a71470a610a0d8b6443fd4784d93ba2b7d0a752da58264eb0fd338e8",
+    ),
+    "ML-DSA-65": (
+        "Suiu29qbfuaBaR4Ats-c6XQBePB_OpAxAwcTR_0KXVM",
+        "bb1a49c32f37f5f750e73fcc6fd7cbd8cf683e8b0270b1420c02e2e63e66bc01",
+    ),
+    "ML-DSA-87": (
+        "tRn1JNIkgMsABVQBlXeDHxAIcclh-2IX0UdDEzPt5XU",
+        "7102258ffe720c7430bf087b3283867b559d7479d1142162369fec672e1804aa",
+    ),
 }
 
 

@@ -22,11 +22,11 @@ def check_and_refuse(verifier, token, level, form, key, expected):
 
 
 def forge(token, part):
-    """The token with one character of its signature, or one letter of its claims, changed."""
+    """The token with one character of its signature, or one word of its claims, changed."""
     header, payload, signature = token.split(".")
     if part == "payload":
         claims = decode(payload)
-        changed = claims.replace(b"interop", b"1nterop", 1)
+        changed = claims.replace(b"interop", b"INTEROP", 1)
         assert changed != claims, "the claims hold no word to change"
         return f"{header}.{encode(changed)}.{signature}"
     middle = len(signature) // 2

@@ -424,6 +424,18 @@ fn rfc8414_s3_1_addresses() {
     assert_eq!(metadata["grant_types_supported"], json!(["client_credentials"]));
 }
 
+#[test]
+fn rfc8414_s3_2_no_member_is_empty() {
+    let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
+    let metadata = discovery::metadata(&issuer, &[Algorithm::MlDsa65]);
+    for required in ["issuer", "token_endpoint", "response_types_supported"] {
+        assert!(metadata.get(required).is_some(), "{required} is required by section 2");
+    }
+    for (name, value) in metadata.as_object().unwrap() {
+        assert_ne!(value, &json!([]), "{name}");
+    }
+}
+
 #[tokio::test]
 async fn client_credentials_and_introspection_never_ask_the_store() {
     let store = Guarded::new();

@@ -26,8 +26,9 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
         "introspection_endpoint_auth_methods_supported": client_auth::METHODS,
         "issuer": issuer.as_str(),
         "jwks_uri": issuer.endpoint(JWKS),
-        // Required by RFC 8414 §2; empty, for there is no authorization endpoint.
-        "response_types_supported": [],
+        // RFC 8414 §2 requires the member and §3.2 forbids an empty one. `none` is the registered type that returns no
+        // code and no token, which is what there is without an authorization endpoint.
+        "response_types_supported": ["none"],
         "revocation_endpoint": issuer.endpoint(REVOKE),
         "revocation_endpoint_auth_methods_supported": client_auth::METHODS,
         "subject_types_supported": ["public"],

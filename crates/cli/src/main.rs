@@ -1,3 +1,111 @@
 //! The `sealstone` command.
+//!
+//! This file knows the list of commands and what their ends mean to a shell. Each command has a file of its own; how
+//! keys, files, times and lines look is in `keyfile`, `files`, `clock` and `terminal`. The clock is read and chance is
+//! drawn here and in the commands, never below them.
 
-fn main() {}
+#![forbid(unsafe_code)]
+
+mod client;
+mod clock;
+mod error;
+mod files;
+mod flags;
+mod jwt;
+mod key;
+mod keyfile;
+mod manual;
+mod message;
+mod quickstart;
+mod serve;
+mod sign;
+mod terminal;
+mod verify;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
+
+use crate::error::Error;
+use crate::terminal::Terminal;
+
+/// Signatures that hold against a quantum computer: keys, files, tokens, and a server that issues them.
+#[derive(Parser)]
+#[command(
+    name = "sealstone",
+    version,
+    subcommand_required = true,
+    arg_required_else_help = true,
+    after_help = "\
+First steps:
+  sealstone quickstart                        a token server at work, explained
+  sealstone key generate --out my.pem         a new ML-DSA-65 key
+  sealstone sign --key my.pem letter.txt      writes letter.txt.sig
+  sealstone verify --key my.pem letter.txt    checks it
+
+`sealstone COMMAND --help` teaches each command by example. Where a file is expected, - is standard \
+input or output. Exit code: 0 good, 1 a signature or token is not valid, 2 anything else. NO_COLOR is \
+respected."
+)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Make, look at and convert keys
+    #[command(subcommand)]
+    Key(key::Command),
+    /// Sign a file
+    Sign(sign::Options),
+    /// Check a file's signature
+    Verify(verify::Options),
+    /// Sign, check, read and measure JSON Web Tokens
+    #[command(subcommand)]
+    Jwt(jwt::Command),
+    /// Run the token server
+    Serve(serve::Options),
+    /// Add, list and remove the server's clients
+    #[command(subcommand)]
+    Client(client::Command),
+    /// Show a token server at work, from nothing, on this machine
+    Quickstart(quickstart::Options),
+    /// Print the completions of a shell
+    Completions(manual::Completions),
+    /// Print the manual page, or write all of them
+    Man(manual::Man),
+}
+
+fn main() -> ExitCode {
+    let mut terminal = Terminal::new();
+    let matches = match Cli::command().try_get_matches() {
+        Ok(matches) => matches,
+        Err(wrong) => return terminal.usage(&wrong),
+    };
+    let done = match Cli::from_arg_matches(&matches) {
+        Ok(cli) => run(cli.command, &mut terminal),
+        Err(wrong) => return terminal.usage(&wrong),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            terminal.error(&error);
+            ExitCode::from(error.exit_code())
+        }
+    }
+}
+
+fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
+    match command {
+        Command::Key(command) => key::run(command, terminal),
+        Command::Sign(options) => sign::run(&options, terminal),
+        Command::Verify(options) => verify::run(&options, terminal),
+        Command::Jwt(command) => jwt::run(command, terminal),
+        Command::Serve(options) => serve::run(&options),
+        Command::Client(command) => client::run(command, terminal),
+        Command::Quickstart(options) => quickstart::run(&options, terminal),
+        Command::Completions(options) => manual::completions(&options, terminal),
+        Command::Man(options) => manual::man(&options, terminal),
+    }
+}

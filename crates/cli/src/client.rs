@@ -1,0 +1,235 @@
+//! `sealstone client`: who may ask the token server.
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Subcommand};
+use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
+use sealstone_auth::{Admin, Client, Grant, NewClient};
+use sealstone_jose::Algorithm;
+use serde_json::{Value, json};
+use tokio::runtime::{Builder, Runtime};
+
+use crate::clock::{parse_span, utc};
+use crate::error::Error;
+use crate::files::{Readers, Target, shown};
+use crate::flags;
+use crate::serve::load;
+use crate::terminal::{BOLD, DIM, Safe, Terminal};
+
+/// The verbs.
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Register a client and print its secret, once
+    Add(Add),
+    /// List the registered clients
+    List(List),
+    /// Remove a client; its tokens cease to be active
+    Remove(Remove),
+}
+
+/// Options of `client add`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  sealstone client add --config /etc/sealstone.toml --id billing --scope orders:read
+  sealstone client add --id billing --secret-out billing.secret
+  sealstone client add --id gateway --resource https://orders.example --introspect-only
+
+The secret is 256 random bits. The server keeps only its hash, so it is shown here and never again. A \
+running server takes the client in within a second.")]
+pub(crate) struct Add {
+    #[command(flatten)]
+    place: Place,
+    /// Its identifier; drawn at random if not given
+    #[arg(long, value_name = "ID")]
+    id: Option<String>,
+    /// A name for people
+    #[arg(long, value_name = "NAME", default_value = "")]
+    name: String,
+    /// What its tokens are signed with
+    #[arg(long, value_name = "ALG", default_value = "ML-DSA-65", ignore_case = true, value_parser = flags::algorithm())]
+    alg: Algorithm,
+    /// A scope it may have; may be given more than once
+    #[arg(long, value_name = "SCOPE")]
+    scope: Vec<String>,
+    /// An audience of its tokens, the issuer if none is given; may be given more than once
+    #[arg(long, value_name = "AUDIENCE")]
+    audience: Vec<String>,
+    /// An audience it answers for: it may introspect tokens for it; may be given more than once
+    #[arg(long, value_name = "AUDIENCE")]
+    resource: Vec<String>,
+    /// How long its tokens live, as in 15m
+    #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_span)]
+    lifetime: Duration,
+    /// It gets no tokens: it only asks about those of others
+    #[arg(long)]
+    introspect_only: bool,
+    /// Write the secret to this file, for its owner alone, instead of printing it
+    #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
+    secret_out: Option<OsString>,
+    /// Replace the secret's file if it is there
+    #[arg(long, requires = "secret_out")]
+    force: bool,
+    /// In JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Options of `client list`.
+#[derive(Args)]
+pub(crate) struct List {
+    #[command(flatten)]
+    place: Place,
+    /// In JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Options of `client remove`.
+#[derive(Args)]
+pub(crate) struct Remove {
+    #[command(flatten)]
+    place: Place,
+    /// Its identifier
+    #[arg(value_name = "ID")]
+    id: String,
+}
+
+/// Where the clients are.
+#[derive(Args)]
+struct Place {
+    /// The server's configuration; without it every value is the default
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+impl Place {
+    fn admin(&self) -> Result<Admin, Error> {
+        Ok(Admin::open(&load(self.config.as_ref())?)?)
+    }
+}
+
+pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
+    let built = Builder::new_current_thread().enable_all().build();
+    let runtime = built.map_err(|cause| Error::file("the runtime", "started", cause))?;
+    match command {
+        Command::Add(options) => add(options, &runtime, terminal),
+        Command::List(options) => list(&options, &runtime, terminal),
+        Command::Remove(options) => {
+            let admin = options.place.admin()?;
+            runtime.block_on(admin.remove_client(&options.id, None))?;
+            terminal.line(format_args!("{} removed; its tokens are no longer active", Safe(&options.id)))
+        }
+    }
+}
+
+fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), Error> {
+    let secret_out = options.secret_out.map(Target::from);
+    if options.json && secret_out == Some(Target::Stdout) {
+        return Err(Error::usage(
+            "--json and the secret cannot share standard output",
+            "leave --secret-out away",
+        ));
+    }
+    // Before the client is there: its secret must not be lost.
+    secret_out.as_ref().map_or(Ok(()), |out| out.check(options.force))?;
+    let new = NewClient {
+        algorithm: options.alg,
+        audiences: options.audience,
+        grants: if options.introspect_only { BTreeSet::new() } else { Grant::ALL.into() },
+        id: options.id,
+        name: options.name,
+        resources: options.resource,
+        scopes: options.scope.into_iter().collect(),
+        token_lifetime_seconds: options.lifetime.as_secs(),
+    };
+    let admin = options.place.admin()?;
+    let (client, secret) = runtime.block_on(admin.add_client(new))?;
+    if let Some(out) = &secret_out {
+        let written =
+            out.write(format!("{}\n", secret.reveal()).as_bytes(), Readers::Owner, options.force, terminal);
+        if let Err(error) = written {
+            // A client whose secret nobody has is of no use to anybody.
+            runtime.block_on(admin.remove_client(&client.id, None))?;
+            return Err(error);
+        }
+    }
+    if options.json {
+        let mut said = row(&client);
+        said["client_id"] = client.id.as_str().into();
+        if secret_out.is_none() {
+            said["client_secret"] = secret.reveal().into();
+        }
+        return terminal.json(&said);
+    }
+    if secret_out == Some(Target::Stdout) {
+        return Ok(());
+    }
+    terminal.line(format_args!("{DIM}client id{DIM:#}      {}", client.id))?;
+    match secret_out {
+        Some(Target::Path(path)) => {
+            terminal.line(format_args!("{DIM}client secret{DIM:#}  in {}, for you alone", shown(&path)))
+        }
+        _ => {
+            terminal.line(format_args!("{DIM}client secret{DIM:#}  {}", secret.reveal()))?;
+            terminal.line("\nThis is the only time the secret is shown; the server keeps a hash of it.")
+        }
+    }
+}
+
+fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), Error> {
+    let clients = runtime.block_on(options.place.admin()?.list_clients())?;
+    if options.json {
+        return terminal.json(&clients.iter().map(|(client, _)| row(client)).collect());
+    }
+    if clients.is_empty() {
+        return terminal.line("no clients; `sealstone client add` registers one");
+    }
+    let width = clients.iter().map(|(client, _)| client.id.len()).max().unwrap_or(0);
+    for (client, _) in &clients {
+        terminal.line(format_args!(
+            "{BOLD}{:<width$}{BOLD:#}  {:<9}  {}",
+            client.id,
+            client.algorithm.name(),
+            Safe(&client.name)
+        ))?;
+        let scopes: Vec<&str> = client.scopes.iter().map(String::as_str).collect();
+        let facts = [
+            (
+                "tokens",
+                if client.grants.is_empty() { "none, introspection only".into() } else { lifetime(client) },
+            ),
+            ("scopes", scopes.join(" ")),
+            ("audiences", client.audiences.join(" ")),
+            ("answers for", client.resources.join(" ")),
+            ("since", utc(client.created_at)),
+        ];
+        for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
+            terminal.line(format_args!("  {DIM}{name:<11}{DIM:#}  {value}"))?;
+        }
+    }
+    Ok(())
+}
+
+fn lifetime(client: &Client) -> String {
+    let seconds = client.token_lifetime_seconds;
+    let default = if seconds == DEFAULT_TOKEN_LIFETIME_SECONDS { ", the default" } else { "" };
+    format!("for {seconds} seconds{default}")
+}
+
+fn row(client: &Client) -> Value {
+    json!({
+        "algorithm": client.algorithm.name(),
+        "audiences": client.audiences,
+        "created_at": client.created_at.0,
+        "grants": client.grants.iter().map(|grant| grant.name()).collect::<Vec<_>>(),
+        "id": client.id,
+        "name": client.name,
+        "resources": client.resources,
+        "scopes": client.scopes,
+        "token_lifetime_seconds": client.token_lifetime_seconds,
+    })
+}

@@ -1,0 +1,132 @@
+//! What can go wrong, as sentences for the person at the terminal, and the exit code of each.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::files::shown;
+
+/// Why a command did not succeed. `Display` says what and where on one line, [`Error::hint`] what to do.
+#[non_exhaustive]
+#[derive(Debug)]
+pub(crate) enum Error {
+    /// The server, its configuration or its store.
+    Auth(sealstone_auth::Error),
+    /// The engine failed on sound input: no randomness, or a faulty machine.
+    Engine(sealstone_mldsa::Error),
+    /// A file is there already and `--force` was not given.
+    Exists { path: PathBuf },
+    /// A file could not be read or written.
+    File { name: String, action: &'static str, cause: io::Error },
+    /// Not a key that can be used, and why.
+    Key { name: String, what: String, hint: Option<String> },
+    /// The server did not answer as it should.
+    Network { doing: &'static str, what: String },
+    /// The signature is not one of this key over this file.
+    Signature { name: String, what: String, hint: Option<String> },
+    /// The token is not valid.
+    Token(sealstone_jose::Error),
+    /// The token cannot even be taken apart; only `jwt inspect` says so.
+    TokenRefused(sealstone_jose::Error),
+    /// Options or input that make no sense, together or alone.
+    Usage { what: String, hint: Option<String> },
+}
+
+impl Error {
+    /// 1 if a signature or a token is not valid, 2 for anything else.
+    pub(crate) fn exit_code(&self) -> u8 {
+        match self {
+            // The machine's fault, not the token's.
+            Error::Token(sealstone_jose::Error::Provider) => 2,
+            Error::Signature { .. } | Error::Token(_) | Error::TokenRefused(_) => 1,
+            _ => 2,
+        }
+    }
+
+    /// What the reader of the message could do, where that is known.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Error::Auth(cause) => cause.hint(),
+            Error::Exists { .. } => Some("--force replaces it".into()),
+            Error::Key { hint, .. } | Error::Signature { hint, .. } | Error::Usage { hint, .. } => {
+                hint.clone()
+            }
+            Error::Token(cause) => token_hint(cause),
+            Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
+            Error::Engine(_) | Error::File { .. } | Error::Network { .. } => None,
+        }
+    }
+
+    pub(crate) fn file(name: &str, action: &'static str, cause: io::Error) -> Self {
+        Error::File { name: name.to_owned(), action, cause }
+    }
+
+    pub(crate) fn path(path: &Path, action: &'static str, cause: io::Error) -> Self {
+        Self::file(&shown(path), action, cause)
+    }
+
+    pub(crate) fn key(name: &str, what: impl fmt::Display, hint: Option<&str>) -> Self {
+        Error::Key { name: name.to_owned(), what: what.to_string(), hint: hint.map(str::to_owned) }
+    }
+
+    pub(crate) fn usage(what: impl Into<String>, hint: &str) -> Self {
+        Error::Usage { what: what.into(), hint: Some(hint.to_owned()) }
+    }
+}
+
+impl From<sealstone_auth::Error> for Error {
+    fn from(cause: sealstone_auth::Error) -> Self {
+        Error::Auth(cause)
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Auth(cause) => cause.fmt(f),
+            Error::Engine(cause) => cause.fmt(f),
+            Error::Exists { path } => write!(f, "{} exists already", shown(path)),
+            Error::File { name, action, cause } => write!(f, "{name} cannot be {action}: {}", Plain(cause)),
+            Error::Key { name, what, .. } => write!(f, "{name}: {what}"),
+            Error::Network { doing, what } => write!(f, "{doing}: {what}"),
+            Error::Signature { name, what, .. } => write!(f, "{name}: {what}"),
+            Error::Token(cause) => write!(f, "the token is not valid: {cause}"),
+            Error::TokenRefused(cause) => write!(f, "this token would be refused: {cause}"),
+            Error::Usage { what, .. } => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// The options of this command that answer a refusal.
+fn token_hint(cause: &sealstone_jose::Error) -> Option<String> {
+    use sealstone_jose::Error as E;
+    let own = match cause {
+        E::ClaimMissing { claim } if claim == "exp" => {
+            "a token without `exp` never ends; --allow-no-exp accepts it"
+        }
+        E::Expired { .. } => "ask for a new token, or allow for clocks that differ with --leeway 30s",
+        E::IssuedInFuture { .. } | E::NotYetValid { .. } => "compare the clocks, or allow some --leeway",
+        E::TypMismatch { .. } => {
+            "another kind of token must not pass for the one you expect (RFC 8725 §3.11)"
+        }
+        other => return other.hint().map(str::to_owned),
+    };
+    Some(own.to_owned())
+}
+
+/// An error of the system in lower case and without its number: `no such file or directory`.
+struct Plain<'a>(&'a io::Error);
+
+impl fmt::Display for Plain<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = self.0.to_string();
+        let text = text.split(" (os error").next().unwrap_or_default();
+        let mut letters = text.chars();
+        match letters.next() {
+            Some(first) => write!(f, "{}{}", first.to_ascii_lowercase(), letters.as_str()),
+            None => f.write_str("unknown reason"),
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Values of options that several commands share: how they are read, and what a wrong one is told.
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use sealstone_jose::{Algorithm, UnixSeconds};
+use sealstone_mldsa::{CONTEXT_MAX, PreHash};
+
+/// An algorithm by its registered name, in any case.
+pub(crate) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
+    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| {
+        let known = Algorithm::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(&name));
+        known.ok_or("unknown algorithm")
+    })
+}
+
+/// A pre-hash function by NIST's name, in any case.
+pub(crate) fn pre_hash() -> impl TypedValueParser<Value = PreHash> {
+    PossibleValuesParser::new(PreHash::ALL.map(PreHash::name)).try_map(|name| {
+        let known = PreHash::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(&name));
+        known.ok_or("unknown pre-hash function")
+    })
+}
+
+/// A context string of ML-DSA (FIPS 204, 5.2): the bytes of a text, or of hexadecimal digits after `hex:`.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct ContextBytes(pub(crate) Vec<u8>);
+
+pub(crate) fn context(text: &str) -> Result<ContextBytes, String> {
+    let bytes = match text.strip_prefix("hex:") {
+        Some(digits) => hex(digits).ok_or("expected an even number of hexadecimal digits after hex:")?,
+        None => text.as_bytes().to_vec(),
+    };
+    if bytes.len() > CONTEXT_MAX {
+        return Err(format!("expected at most {CONTEXT_MAX} bytes, found {}", bytes.len()));
+    }
+    Ok(ContextBytes(bytes))
+}
+
+/// Bytes from hexadecimal digits.
+pub(crate) fn hex(digits: &str) -> Option<Vec<u8>> {
+    let value = |digit: u8| char::from(digit).to_digit(16).map(|value| value as u8);
+    let digits = digits.as_bytes();
+    if !digits.len().is_multiple_of(2) {
+        return None;
+    }
+    digits.chunks(2).map(|pair| Some(value(pair[0])? << 4 | value(pair[1])?)).collect()
+}
+
+/// A time in seconds since 1970.
+pub(crate) fn unix_seconds(text: &str) -> Result<UnixSeconds, String> {
+    text.parse().map(UnixSeconds).map_err(|_| "expected seconds since 1970, as `date +%s` prints".to_owned())
+}

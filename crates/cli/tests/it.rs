@@ -1,0 +1,6 @@
+//! The command as people and scripts meet it: whole sessions in a shell, and a server that is really started.
+
+#![allow(clippy::unwrap_used)]
+
+mod serving;
+mod transcript;

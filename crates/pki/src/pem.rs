@@ -1,4 +1,5 @@
-//! PEM in the strict form of RFC 7468 §3: one block, lines of 64 characters, nothing around it.
+//! PEM as RFC 7468 §3 has it: one block and nothing around it. Lines of 64 characters are written; lines of any
+//! length are read, as §3 allows, because others write them.
 //!
 //! Base64 is done by arithmetic, not by tables: the text may be a private key, and no memory address depends on it.
 
@@ -8,7 +9,7 @@ use crate::error::Error;
 
 /// Most bytes of text: what 64 KiB of DER becomes, with room for line ends.
 const MAX: usize = 98_304;
-/// Characters of a full line.
+/// Characters of a line as it is written.
 const LINE: usize = 64;
 
 /// The block's label and content. `expected` names the labels that would do, for errors.
@@ -31,8 +32,10 @@ pub(crate) fn decode<'t>(
     }
 
     let mut out = Zeroizing::new(Vec::with_capacity(text.len() / 4 * 3));
+    // What a line leaves of a group of four characters that goes on in the next.
+    let mut group = Zeroizing::new(Vec::with_capacity(text.len()));
     let mut line = 1;
-    let mut last_seen = false;
+    let mut padded = false;
     while let Some(content) = lines.next() {
         line += 1;
         let refused = |problem| Error::Pem { line, problem };
@@ -42,6 +45,9 @@ pub(crate) fn decode<'t>(
             }
             if lines.next().is_some() {
                 return Err(Error::Pem { line: line + 1, problem: "expected nothing after the END line" });
+            }
+            if !group.is_empty() {
+                return Err(refused("the base64 before it is not a multiple of 4 characters"));
             }
             if out.is_empty() {
                 return Err(refused("the block is empty"));
@@ -55,14 +61,17 @@ pub(crate) fn decode<'t>(
         if content.contains(':') {
             return Err(refused("header lines are not allowed"));
         }
-        if last_seen {
-            return Err(refused("only the last line may have fewer than 64 characters or padding"));
+        if padded {
+            return Err(refused("padding ends the block"));
         }
-        if content.is_empty() || content.len() > LINE || content.len() % 4 != 0 {
-            return Err(refused("expected 64 characters of base64, or a multiple of 4 in the last line"));
+        if content.is_empty() {
+            return Err(refused("a blank line"));
         }
-        last_seen = content.len() < LINE || content.ends_with('=');
-        decode_line(content.as_bytes(), &mut out).map_err(refused)?;
+        padded = content.ends_with('=');
+        group.extend_from_slice(content.as_bytes());
+        let whole = group.len() & !3;
+        decode_groups(&group[..whole], &mut out).map_err(refused)?;
+        group.drain(..whole);
     }
     Err(Error::Pem { line, problem: "the END line is missing" })
 }
@@ -99,10 +108,10 @@ fn label_is_sane(label: &str) -> bool {
 }
 
 /// Decodes whole groups of four; padding may stand in the last group only, over bits that are zero.
-fn decode_line(line: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
-    let padding = line.iter().rev().take(2).take_while(|byte| **byte == b'=').count();
-    let (symbols, mut bad) = (line.len() - padding, 0);
-    for (group_index, group) in line.chunks(4).enumerate() {
+fn decode_groups(groups: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let padding = groups.iter().rev().take(2).take_while(|byte| **byte == b'=').count();
+    let (symbols, mut bad) = (groups.len() - padding, 0);
+    for (group_index, group) in groups.chunks(4).enumerate() {
         let mut bits: i32 = 0;
         for (index, byte) in group.iter().enumerate() {
             let value = if group_index * 4 + index < symbols { decode_6(*byte) } else { 0 };

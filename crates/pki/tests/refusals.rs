@@ -393,6 +393,10 @@ fn pem_blocks() {
         ("CRLF", good.replace('\n', "\r\n")),
         ("no line end at the end", good.trim_end().to_owned()),
         ("blank lines at the end", format!("{good}\n\n")),
+        ("lines of 76", folded(76)),
+        ("lines of 60", folded(60)),
+        ("lines of 7", folded(7)),
+        ("one long line", folded(1000)),
     ] {
         assert!(pkcs8::from_pem(&text).is_ok(), "{name}");
     }
@@ -418,9 +422,7 @@ fn pem_blocks() {
         ("a space in the base64", block(begin, &format!(" {}", &lines[1][1..]), end), "pem"),
         ("a tab in the base64", block(begin, &format!("\t{}", &lines[1][1..]), end), "pem"),
         ("a blank line inside", good.replacen('\n', "\n\n", 1), "pem"),
-        ("lines of 76", folded(76), "pem"),
-        ("lines of 60", folded(60), "pem"),
-        ("one long line", folded(1000), "pem"),
+        ("a line less", block(begin, lines[1], end), "der"),
         ("a header line", format!("{begin}\nProc-Type: 4,ENCRYPTED\n\n{body}\n{end}\n"), "pem"),
         ("a checksum line", good.replace(end, &format!("=abcd\n{end}")), "pem"),
         ("base64url", block(begin, &format!("{}\n{}-", lines[1], &body[64..last]), end), "pem"),

@@ -31,12 +31,19 @@ async function checkAccessToken({ token, audience, level }) {
   return { claims: await oauth.validateJwtAccessToken(config.serverMetadata(), request, audience, options) }
 }
 
+/** The OAuth error of an answer whose WWW-Authenticate header the library looks at first. */
+const challenged = async (error) => {
+  if (error.code !== 'OAUTH_WWW_AUTHENTICATE_CHALLENGE') return undefined
+  const response = error.response ?? error.cause?.response
+  return (await response?.json())?.error
+}
+
 /** What the server answered with an OAuth error, or the library found invalid, is a refusal. */
 const refusing = (ask) => async (fields) => {
   try {
     return await ask(fields)
   } catch (error) {
-    const code = error.error ?? error.code
+    const code = error.error ?? (await challenged(error)) ?? error.code
     throw typeof code === 'string' && /^(invalid|unauthorized|OAUTH)_/.test(code) ? new Refused(code) : error
   }
 }

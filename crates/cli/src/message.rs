@@ -17,7 +17,7 @@ pub(crate) struct MessageOptions {
     /// The context that separates this use of the key from others: text, or hex:DIGITS; at most 255 bytes
     #[arg(long, value_name = "CONTEXT", value_parser = flags::context)]
     context: Option<ContextBytes>,
-    /// Sign a digest of the file: HashML-DSA (FIPS 204, 5.4), another scheme than pure ML-DSA
+    /// By a digest of the file: HashML-DSA (FIPS 204, 5.4), another scheme than pure ML-DSA
     #[arg(long, value_name = "NAME", ignore_case = true, value_parser = flags::pre_hash())]
     pre_hash: Option<PreHash>,
     /// The file is no message but its representative μ, 64 bytes raw or as hexadecimal digits

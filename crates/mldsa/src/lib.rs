@@ -1,1 +1,65 @@
-//! See ARCHITECTURE.md.
+//! ML-DSA, the lattice signature of FIPS 204: small, plain and checkable against the standard.
+//!
+//! ```
+//! # #[cfg(feature = "getrandom")]
+//! # fn main() -> Result<(), sealstone_mldsa::Error> {
+//! use sealstone_mldsa::{Context, MlDsa65, OsRandom, Signature, SigningKey, VerifyingKey};
+//!
+//! let key = SigningKey::<MlDsa65>::generate(&mut OsRandom)?;
+//! let signature = key.sign(&mut OsRandom, Context::EMPTY, b"I sealed this")?;
+//! let sent = (key.verifying_key().encode().to_vec(), signature.encode().to_vec());
+//!
+//! let key = VerifyingKey::<MlDsa65>::decode(&sent.0)?;
+//! key.verify(Context::EMPTY, b"I sealed this", &Signature::decode(&sent.1)?)?;
+//! assert!(key.verify(Context::EMPTY, b"I sealed that", &Signature::decode(&sent.1)?).is_err());
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "getrandom"))]
+//! # fn main() {}
+//! ```
+//!
+//! - A private key is its 32-byte seed, [`SigningKey`]. [`ExpandedSigningKey`] and [`ExpandedVerifyingKey`] spend memory to
+//!   save time when a key is used more than once.
+//! - Signing is hedged unless you call the deterministic variant by its name.
+//! - [`MuHasher`] takes a message in pieces; everything that is signed becomes a [`Mu`] first, so messages, digests
+//!   ([`PreHash`]) and representatives computed elsewhere ([`Mu::from_bytes`]) go the same way.
+//! - Levels are types here, and values in [`any`].
+//! - [`Engine`] works on batches.
+//!
+//! No allocation, no panic on any input, no default dependency. What may leak through time is in SECURITY.md; which
+//! algorithm of the standard stands where is in docs/spec-map.md.
+#![no_std]
+
+#[cfg(feature = "std")]
+extern crate std;
+
+pub mod any;
+mod api;
+mod backend;
+mod ct;
+mod engine;
+mod error;
+mod fips204;
+#[cfg(feature = "hazmat")]
+pub mod hazmat;
+mod keccak;
+mod kernels;
+mod level;
+mod message;
+#[cfg(feature = "sha2")]
+mod prehash;
+mod random;
+
+pub use api::{
+    ExpandedSigningKey, ExpandedVerifyingKey, ParameterSet, SEED_LEN, Signature, SigningKey, VerifyingKey,
+};
+pub use engine::{CpuEngine, Engine, KeygenJob, SignJob, VerifyJob};
+pub use error::Error;
+pub use fips204::params::{MlDsa44, MlDsa65, MlDsa87};
+pub use level::{Level, UnknownLevel};
+pub use message::{CONTEXT_MAX, Context, MU_LEN, Mu, MuHasher, PreHash, UnknownPreHash};
+#[cfg(feature = "sha2")]
+pub use prehash::{Digest, PreHasher};
+#[cfg(feature = "getrandom")]
+pub use random::OsRandom;
+pub use random::Randomness;

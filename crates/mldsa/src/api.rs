@@ -1,0 +1,365 @@
+//! Keys and signatures, with the level as a type.
+//!
+//! | type | holds | bytes (44 / 65 / 87) |
+//! |---|---|---|
+//! | [`SigningKey`] | the 32-byte seed ξ | 32 |
+//! | [`ExpandedSigningKey`] | Â, the transformed secrets and tr: spends memory to save time | about 30 k / 50 k / 83 k |
+//! | [`VerifyingKey`] | the encoded public key | 1312 / 1952 / 2592 |
+//! | [`ExpandedVerifyingKey`] | Â, NTT(t1·2^d) and tr | about 22 k / 39 k / 68 k |
+//! | [`Signature`] | the encoded signature | 2420 / 3309 / 4627 |
+
+use crate::backend::{Room, active};
+use crate::ct::{self, Wiped};
+use crate::error::Error;
+use crate::fips204::encode::{SkParts, pk_decode, pk_encode, sk_decode, sk_encode, times_2_pow_d};
+use crate::fips204::keygen::{KeyPair, keygen_internal, public_part};
+use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
+use crate::fips204::ring::NttPoly;
+use crate::fips204::sample::expand_a;
+use crate::fips204::sign::sign_internal;
+use crate::fips204::verify::verify_internal;
+use crate::keccak::Shake;
+use crate::message::{Context, Mu, MuHasher, PreHash};
+use crate::random::Randomness;
+use core::fmt;
+use core::marker::PhantomData;
+
+/// Bytes of a seed.
+pub const SEED_LEN: usize = 32;
+
+/// A parameter set as a type: [`MlDsa44`], [`MlDsa65`] or [`MlDsa87`]. Nobody can add a fourth.
+pub trait ParameterSet: Params {}
+impl ParameterSet for MlDsa44 {}
+impl ParameterSet for MlDsa65 {}
+impl ParameterSet for MlDsa87 {}
+
+/// A private key as it is stored: the seed ξ of Algorithm 6. Wiped on drop.
+#[derive(Clone)]
+pub struct SigningKey<P: ParameterSet> {
+    xi: Wiped<[u8; SEED_LEN]>,
+    level: PhantomData<P>,
+}
+
+impl<P: ParameterSet> SigningKey<P> {
+    /// Draws a fresh key. Errors: `RngFailed`.
+    pub fn generate(rng: &mut impl Randomness) -> Result<Self, Error> {
+        let mut xi = Wiped([0; SEED_LEN]);
+        rng.fill(&mut *xi)?;
+        Ok(SigningKey { xi, level: PhantomData })
+    }
+
+    /// The key of a seed.
+    pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
+        SigningKey { xi: Wiped(*xi), level: PhantomData }
+    }
+
+    /// The key of a seed of run-time length. Errors: `WrongLength` unless it is 32 bytes.
+    pub fn try_from_seed(xi: &[u8]) -> Result<Self, Error> {
+        Ok(Self::from_seed(
+            xi.try_into().map_err(|_| Error::WrongLength { expected: SEED_LEN, found: xi.len() })?,
+        ))
+    }
+
+    /// The seed, which is the whole key.
+    pub fn seed(&self) -> &[u8; SEED_LEN] {
+        &self.xi
+    }
+
+    /// Computes everything that signing needs; worth keeping when more than one message is signed.
+    pub fn expand(&self) -> ExpandedSigningKey<P> {
+        ExpandedSigningKey::from_pair(active(), keygen_internal(active(), &self.xi))
+    }
+
+    /// The public half.
+    pub fn verifying_key(&self) -> VerifyingKey<P> {
+        self.verifying_key_in(active())
+    }
+
+    pub(crate) fn verifying_key_in(&self, room: Room) -> VerifyingKey<P> {
+        VerifyingKey { pk: keygen_internal::<P>(room, &self.xi).pk }
+    }
+
+    /// Signs a message, hedged. Errors: `RngFailed`, `AttemptsExhausted`.
+    pub fn sign(
+        &self,
+        rng: &mut impl Randomness,
+        ctx: Context<'_>,
+        message: &[u8],
+    ) -> Result<Signature<P>, Error> {
+        self.expand().sign(rng, ctx, message)
+    }
+
+    /// Signs a message, deterministically; see [`ExpandedSigningKey::sign_deterministic`].
+    pub fn sign_deterministic(&self, ctx: Context<'_>, message: &[u8]) -> Result<Signature<P>, Error> {
+        self.expand().sign_deterministic(ctx, message)
+    }
+}
+
+/// A private key ready to sign: Â, ŝ1, ŝ2, t̂0, K and tr, and the public key. Wiped on drop.
+pub struct ExpandedSigningKey<P: ParameterSet> {
+    pub(crate) rho: [u8; 32],
+    pub(crate) k: Wiped<[u8; 32]>,
+    pub(crate) tr: [u8; 64],
+    pub(crate) a_hat: P::K_<P::L_<NttPoly>>,
+    pub(crate) s1_hat: Wiped<P::L_<NttPoly>>,
+    pub(crate) s2_hat: Wiped<P::K_<NttPoly>>,
+    pub(crate) t0_hat: Wiped<P::K_<NttPoly>>,
+    verifying_key: VerifyingKey<P>,
+}
+
+impl<P: ParameterSet> ExpandedSigningKey<P> {
+    fn from_pair(room: Room, KeyPair { pk, a_hat, sk }: KeyPair<P>) -> Self {
+        ExpandedSigningKey {
+            rho: sk.rho,
+            k: sk.k,
+            tr: sk.tr,
+            a_hat,
+            s1_hat: Wiped(P::L_::from_fn(|i| sk.s1.as_ref()[i].ntt(room))),
+            s2_hat: Wiped(P::K_::from_fn(|i| sk.s2.as_ref()[i].ntt(room))),
+            t0_hat: Wiped(P::K_::from_fn(|i| sk.t0.as_ref()[i].ntt(room))),
+            verifying_key: VerifyingKey { pk },
+        }
+    }
+
+    /// Reads the expanded form of FIPS 204, Algorithm 24. Prefer seeds: they are smaller and cannot contradict themselves.
+    ///
+    /// Errors: `WrongLength`; `BadKey` if s1 or s2 is out of range, or if t0 or tr is not what ρ, s1 and s2 give.
+    pub fn decode(sk: &[u8]) -> Result<Self, Error> {
+        let room = active();
+        let parts = sk_decode::<P>(room, &*Wiped(exact::<P::Sk>(sk)?)).ok_or(Error::BadKey)?;
+        let a_hat = expand_a::<P>(room, &parts.rho);
+        let (t1, t0) = public_part::<P>(room, &a_hat, &parts.s1, &parts.s2);
+        let pk = pk_encode::<P>(room, &parts.rho, t1.as_ref());
+        let tr: [u8; 64] = Shake::h(room, &[pk.as_ref()]);
+        let t0_agrees = parts
+            .t0
+            .as_ref()
+            .iter()
+            .zip(t0.as_ref())
+            .fold(true, |agrees, (given, made)| given.sub(room, made).norm_below(room, 1) & agrees);
+        if !(t0_agrees & ct::equal(&tr, &parts.tr)) {
+            return Err(Error::BadKey);
+        }
+        Ok(Self::from_pair(room, KeyPair { pk, a_hat, sk: parts }))
+    }
+
+    /// Writes the expanded form of FIPS 204, Algorithm 24, which holds no seed. Errors: `WrongLength`.
+    pub fn encode(&self, out: &mut [u8]) -> Result<(), Error> {
+        let room = active();
+        if out.len() != P::SK_LEN {
+            return Err(Error::WrongLength { expected: P::SK_LEN, found: out.len() });
+        }
+        let parts = SkParts {
+            rho: self.rho,
+            k: self.k.clone(),
+            tr: self.tr,
+            s1: Wiped(P::L_::from_fn(|i| self.s1_hat.as_ref()[i].undo_ntt(room))),
+            s2: Wiped(P::K_::from_fn(|i| self.s2_hat.as_ref()[i].undo_ntt(room))),
+            t0: Wiped(P::K_::from_fn(|i| self.t0_hat.as_ref()[i].undo_ntt(room))),
+        };
+        out.copy_from_slice(sk_encode::<P>(room, &parts).as_ref());
+        Ok(())
+    }
+
+    /// The public half.
+    pub fn verifying_key(&self) -> &VerifyingKey<P> {
+        &self.verifying_key
+    }
+
+    /// Starts a message that comes in pieces; sign its μ with [`sign_mu`](Self::sign_mu).
+    pub fn message(&self, ctx: Context<'_>) -> MuHasher {
+        MuHasher::pure(active(), &self.tr, ctx)
+    }
+
+    /// μ of HashML-DSA for a digest made by `ph`. Errors: `WrongLength` if no digest of `ph` is as long.
+    pub fn prehashed(&self, ctx: Context<'_>, ph: PreHash, digest: &[u8]) -> Result<Mu, Error> {
+        MuHasher::prehashed(active(), &self.tr, ctx, ph, digest)
+    }
+
+    /// Signs a message, hedged: fresh randomness guards against faults and side channels (FIPS 204, 3.4).
+    /// Errors: `RngFailed`, `AttemptsExhausted`.
+    pub fn sign(
+        &self,
+        rng: &mut impl Randomness,
+        ctx: Context<'_>,
+        message: &[u8],
+    ) -> Result<Signature<P>, Error> {
+        self.sign_mu(rng, &self.mu(ctx, message))
+    }
+
+    /// Signs a message without randomness: the same signature every time.
+    /// For test vectors, and for machines that have no random source and fear no faults.
+    pub fn sign_deterministic(&self, ctx: Context<'_>, message: &[u8]) -> Result<Signature<P>, Error> {
+        self.sign_mu_deterministic(&self.mu(ctx, message))
+    }
+
+    /// Signs a message representative, hedged. Errors: `RngFailed`, `AttemptsExhausted`.
+    pub fn sign_mu(&self, rng: &mut impl Randomness, mu: &Mu) -> Result<Signature<P>, Error> {
+        let mut rnd = Wiped([0; 32]);
+        rng.fill(&mut *rnd)?;
+        self.sign_in(active(), mu, &rnd)
+    }
+
+    /// Signs a message representative without randomness.
+    pub fn sign_mu_deterministic(&self, mu: &Mu) -> Result<Signature<P>, Error> {
+        self.sign_in(active(), mu, &[0; 32])
+    }
+
+    /// The one way to a signature, in a given room.
+    pub(crate) fn sign_in(&self, room: Room, mu: &Mu, rnd: &[u8; 32]) -> Result<Signature<P>, Error> {
+        sign_internal(room, self, &mu.0, rnd, |_| ()).map(|sigma| Signature { sigma })
+    }
+
+    fn mu(&self, ctx: Context<'_>, message: &[u8]) -> Mu {
+        let mut hasher = self.message(ctx);
+        hasher.update(message);
+        hasher.finish()
+    }
+}
+
+/// A public key as it is sent. Every string of the right length is one.
+#[derive(Clone)]
+pub struct VerifyingKey<P: ParameterSet> {
+    pk: P::Pk,
+}
+
+impl<P: ParameterSet> VerifyingKey<P> {
+    /// Reads FIPS 204, Algorithm 22's form. Errors: `WrongLength`.
+    pub fn decode(pk: &[u8]) -> Result<Self, Error> {
+        Ok(VerifyingKey { pk: exact(pk)? })
+    }
+
+    /// The bytes of FIPS 204, Algorithm 22.
+    pub fn encode(&self) -> &[u8] {
+        self.pk.as_ref()
+    }
+
+    /// Computes everything that verifying needs; worth keeping when more than one signature is checked.
+    pub fn expand(&self) -> ExpandedVerifyingKey<P> {
+        ExpandedVerifyingKey::expand_in(active(), self)
+    }
+
+    /// Starts a message that comes in pieces; check its μ with [`verify_mu`](Self::verify_mu).
+    pub fn message(&self, ctx: Context<'_>) -> MuHasher {
+        MuHasher::pure(active(), &self.tr(), ctx)
+    }
+
+    /// μ of HashML-DSA for a digest made by `ph`. Errors: `WrongLength` if no digest of `ph` is as long.
+    pub fn prehashed(&self, ctx: Context<'_>, ph: PreHash, digest: &[u8]) -> Result<Mu, Error> {
+        MuHasher::prehashed(active(), &self.tr(), ctx, ph, digest)
+    }
+
+    /// Checks the signature of a message. Errors: `BadSignature`.
+    pub fn verify(&self, ctx: Context<'_>, message: &[u8], signature: &Signature<P>) -> Result<(), Error> {
+        self.expand().verify(ctx, message, signature)
+    }
+
+    /// Checks the signature of a message representative. Errors: `BadSignature`.
+    pub fn verify_mu(&self, mu: &Mu, signature: &Signature<P>) -> Result<(), Error> {
+        self.expand().verify_mu(mu, signature)
+    }
+
+    fn tr(&self) -> [u8; 64] {
+        Shake::h(active(), &[self.encode()])
+    }
+}
+
+/// A public key ready to verify: Â, NTT(t1·2^d) and tr.
+#[derive(Clone)]
+pub struct ExpandedVerifyingKey<P: ParameterSet> {
+    pub(crate) tr: [u8; 64],
+    pub(crate) a_hat: P::K_<P::L_<NttPoly>>,
+    pub(crate) t1_hat: P::K_<NttPoly>,
+}
+
+impl<P: ParameterSet> ExpandedVerifyingKey<P> {
+    fn expand_in(room: Room, key: &VerifyingKey<P>) -> Self {
+        let (rho, t1) = pk_decode::<P>(room, &key.pk);
+        ExpandedVerifyingKey {
+            tr: Shake::h(room, &[key.encode()]),
+            a_hat: expand_a::<P>(room, &rho),
+            t1_hat: P::K_::from_fn(|i| times_2_pow_d(&t1.as_ref()[i]).ntt(room)),
+        }
+    }
+
+    /// Starts a message that comes in pieces; check its μ with [`verify_mu`](Self::verify_mu).
+    pub fn message(&self, ctx: Context<'_>) -> MuHasher {
+        MuHasher::pure(active(), &self.tr, ctx)
+    }
+
+    /// μ of HashML-DSA for a digest made by `ph`. Errors: `WrongLength` if no digest of `ph` is as long.
+    pub fn prehashed(&self, ctx: Context<'_>, ph: PreHash, digest: &[u8]) -> Result<Mu, Error> {
+        MuHasher::prehashed(active(), &self.tr, ctx, ph, digest)
+    }
+
+    /// Checks the signature of a message. Errors: `BadSignature`.
+    pub fn verify(&self, ctx: Context<'_>, message: &[u8], signature: &Signature<P>) -> Result<(), Error> {
+        let mut hasher = self.message(ctx);
+        hasher.update(message);
+        self.verify_mu(&hasher.finish(), signature)
+    }
+
+    /// Checks the signature of a message representative. Errors: `BadSignature`.
+    pub fn verify_mu(&self, mu: &Mu, signature: &Signature<P>) -> Result<(), Error> {
+        self.verify_in(active(), mu, signature)
+    }
+
+    /// The one way to a verdict, in a given room.
+    pub(crate) fn verify_in(&self, room: Room, mu: &Mu, signature: &Signature<P>) -> Result<(), Error> {
+        verify_internal(room, self, &mu.0, &signature.sigma)
+    }
+}
+
+/// A signature as it is sent. What its bytes mean is found out by verifying.
+#[derive(Clone)]
+pub struct Signature<P: ParameterSet> {
+    sigma: P::Sig,
+}
+
+impl<P: ParameterSet> Signature<P> {
+    /// Takes an encoded signature. Errors: `WrongLength`.
+    pub fn decode(sigma: &[u8]) -> Result<Self, Error> {
+        Ok(Signature { sigma: exact(sigma)? })
+    }
+
+    /// The bytes of FIPS 204, Algorithm 26.
+    pub fn encode(&self) -> &[u8] {
+        self.sigma.as_ref()
+    }
+}
+
+/// The bytes as an array of the only length it can have.
+fn exact<A: Array<u8>>(bytes: &[u8]) -> Result<A, Error> {
+    if bytes.len() != A::LEN {
+        return Err(Error::WrongLength { expected: A::LEN, found: bytes.len() });
+    }
+    Ok(A::from_fn(|i| bytes[i]))
+}
+
+impl<P: ParameterSet> PartialEq for VerifyingKey<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.encode() == other.encode()
+    }
+}
+
+impl<P: ParameterSet> Eq for VerifyingKey<P> {}
+
+impl<P: ParameterSet> PartialEq for Signature<P> {
+    fn eq(&self, other: &Self) -> bool {
+        self.encode() == other.encode()
+    }
+}
+
+impl<P: ParameterSet> Eq for Signature<P> {}
+
+/// Names the type and the level and shows no byte, public or secret.
+macro_rules! debug_by_name {
+    ($($type:ident),*) => {$(
+        impl<P: ParameterSet> fmt::Debug for $type<P> {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($type), "<{}>(..)"), P::LEVEL)
+            }
+        }
+    )*};
+}
+debug_by_name!(SigningKey, ExpandedSigningKey, VerifyingKey, ExpandedVerifyingKey, Signature);

@@ -1,0 +1,38 @@
+//! The overwriting behind [`crate::ct::Wipe`].
+#![allow(unsafe_code)]
+
+/// Values that may be overwritten with zero bytes.
+///
+/// # Safety
+/// All-zero bytes must be a valid value of the type.
+pub(crate) unsafe trait Plain: Copy {}
+
+// SAFETY: zero is a valid integer.
+unsafe impl Plain for u8 {}
+// SAFETY: zero is a valid integer.
+unsafe impl Plain for i32 {}
+// SAFETY: zero is a valid integer.
+unsafe impl Plain for u64 {}
+// SAFETY: an array of valid values is a valid array.
+unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
+
+/// Overwrites `values` with zeros in a way that the compiler may not leave out.
+pub(crate) fn wipe<T: Plain>(values: &mut [T]) {
+    // SAFETY: the pointer and the length are those of an exclusive slice, and `T: Plain` makes zero bytes values of it.
+    unsafe { core::ptr::write_bytes(values.as_mut_ptr(), 0, values.len()) }
+    observe(values.as_mut_ptr().cast());
+}
+
+/// Makes the compiler believe that somebody reads what was written behind `p`.
+#[cfg(all(not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "arm")))]
+fn observe(p: *mut u8) {
+    // SAFETY: the text is a comment. It is taken to read all memory, so no write before it may be dropped.
+    unsafe { core::arch::asm!("/* {0} */", in(reg) p, options(nostack, preserves_flags)) }
+}
+
+/// The same where the compiler has no inline assembly for the target.
+#[cfg(not(all(not(miri), any(target_arch = "x86_64", target_arch = "aarch64", target_arch = "arm"))))]
+fn observe(p: *mut u8) {
+    core::hint::black_box(p);
+    core::sync::atomic::compiler_fence(core::sync::atomic::Ordering::SeqCst);
+}

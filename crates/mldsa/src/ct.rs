@@ -1,0 +1,59 @@
+//! Secrets: wiping them, and saying aloud where one becomes public.
+
+use crate::backend;
+use core::ops::{Deref, DerefMut};
+
+/// Values that know how to overwrite themselves with zeros.
+pub trait Wipe {
+    /// Overwrites the value with zeros; the compiler may not leave it out.
+    fn wipe(&mut self);
+}
+
+impl<const N: usize> Wipe for [u8; N] {
+    fn wipe(&mut self) {
+        backend::wipe(self)
+    }
+}
+
+impl<T: Wipe, const N: usize> Wipe for [T; N] {
+    fn wipe(&mut self) {
+        self.iter_mut().for_each(T::wipe)
+    }
+}
+
+/// A value that is wiped when it leaves.
+#[derive(Clone)]
+pub(crate) struct Wiped<T: Wipe>(pub(crate) T);
+
+impl<T: Wipe> Deref for Wiped<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T: Wipe> DerefMut for Wiped<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
+    }
+}
+
+impl<T: Wipe> Drop for Wiped<T> {
+    fn drop(&mut self) {
+        self.0.wipe()
+    }
+}
+
+/// Marks the place where a value that depends on a secret is shown. Beside each call stands why it may be.
+///
+/// A mark for the reader, and the name at which a taint checker is told.
+#[inline(always)]
+pub(crate) fn declassify<T>(value: T) -> T {
+    value
+}
+
+/// Equality in a time that depends on the lengths alone.
+pub(crate) fn equal(a: &[u8], b: &[u8]) -> bool {
+    a.len() == b.len()
+        && core::hint::black_box(a.iter().zip(b).fold(0, |difference, (a, b)| difference | (a ^ b))) == 0
+}

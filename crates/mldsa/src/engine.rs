@@ -1,0 +1,104 @@
+//! The outermost door: many jobs in one call, so that wide rooms and devices stay full.
+
+use crate::api::{
+    ExpandedSigningKey, ExpandedVerifyingKey, ParameterSet, SEED_LEN, Signature, SigningKey, VerifyingKey,
+};
+use crate::backend::{Room, active};
+use crate::error::Error;
+use crate::message::Mu;
+
+/// Makes the public key of a seed.
+#[derive(Debug)]
+pub struct KeygenJob<'a, P: ParameterSet> {
+    /// ξ.
+    pub seed: &'a [u8; SEED_LEN],
+    /// Where the answer goes.
+    pub verifying_key: Option<VerifyingKey<P>>,
+}
+
+/// Signs one message representative.
+#[derive(Debug)]
+pub struct SignJob<'a, P: ParameterSet> {
+    /// The key; any mix of keys of one level.
+    pub key: &'a ExpandedSigningKey<P>,
+    /// μ.
+    pub mu: &'a Mu,
+    /// 32 fresh random bytes, or zeros for the deterministic signature.
+    pub rnd: [u8; 32],
+    /// Where the answer goes.
+    pub signature: Option<Result<Signature<P>, Error>>,
+}
+
+/// Checks one signature.
+#[derive(Debug)]
+pub struct VerifyJob<'a, P: ParameterSet> {
+    /// The key; any mix of keys of one level.
+    pub key: &'a ExpandedVerifyingKey<P>,
+    /// μ.
+    pub mu: &'a Mu,
+    /// What came with the message.
+    pub signature: &'a Signature<P>,
+    /// Where the answer goes.
+    pub verdict: Option<Result<(), Error>>,
+}
+
+/// Something that works on batches of one level: each CPU room does; a device implements this door alone.
+///
+/// Every job is answered, and each gets the answer that it would get alone: for a given rnd, the signature that
+/// FIPS 204 gives, byte for byte.
+pub trait Engine<P: ParameterSet>: Sync {
+    /// Makes public keys.
+    fn keygen(&self, jobs: &mut [KeygenJob<'_, P>]);
+    /// Signs.
+    fn sign(&self, jobs: &mut [SignJob<'_, P>]);
+    /// Verifies.
+    fn verify(&self, jobs: &mut [VerifyJob<'_, P>]);
+}
+
+/// The engine of this CPU's best room.
+#[derive(Clone, Copy)]
+pub struct CpuEngine(Room);
+
+impl CpuEngine {
+    /// Takes the room once for all batches to come.
+    pub fn new() -> Self {
+        CpuEngine(active())
+    }
+
+    /// The name of the room.
+    pub fn room(&self) -> &'static str {
+        self.0.name()
+    }
+}
+
+impl Default for CpuEngine {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl core::fmt::Debug for CpuEngine {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "CpuEngine({})", self.room())
+    }
+}
+
+impl<P: ParameterSet> Engine<P> for CpuEngine {
+    fn keygen(&self, jobs: &mut [KeygenJob<'_, P>]) {
+        for job in jobs {
+            job.verifying_key = Some(SigningKey::from_seed(job.seed).verifying_key_in(self.0));
+        }
+    }
+
+    fn sign(&self, jobs: &mut [SignJob<'_, P>]) {
+        for job in jobs {
+            job.signature = Some(job.key.sign_in(self.0, job.mu, &job.rnd));
+        }
+    }
+
+    fn verify(&self, jobs: &mut [VerifyJob<'_, P>]) {
+        for job in jobs {
+            job.verdict = Some(job.key.verify_in(self.0, job.mu, job.signature));
+        }
+    }
+}

@@ -1,0 +1,183 @@
+//! Algorithms 20 to 28: keys, signatures and w1 as bytes.
+
+use super::params::{Array, D, Params};
+use super::ring::Poly;
+use crate::backend::Room;
+use crate::ct::Wiped;
+
+/// pk = ρ || t1, ten bits a coefficient.
+/// FIPS 204, Algorithm 22, pkEncode.
+pub(crate) fn pk_encode<P: Params>(room: Room, rho: &[u8; 32], t1: &[Poly]) -> P::Pk {
+    let mut pk = P::Pk::from_fn(|_| 0);
+    let (first, rest) = pk.as_mut().split_at_mut(32);
+    first.copy_from_slice(rho);
+    for (t1, bytes) in t1.iter().zip(rest.chunks_exact_mut(32 * 10)) {
+        room.simple_bit_pack(10, &t1.0, bytes);
+    }
+    pk
+}
+
+/// ρ and t1. Every string of the right length is a public key.
+/// FIPS 204, Algorithm 23, pkDecode.
+pub(crate) fn pk_decode<P: Params>(room: Room, pk: &P::Pk) -> ([u8; 32], P::K_<Poly>) {
+    let (rho, rest) = split::<32>(pk.as_ref());
+    let mut polys = rest.chunks_exact(32 * 10);
+    let t1 = P::K_::from_fn(|_| {
+        let mut t1 = Poly::ZERO;
+        room.simple_bit_unpack(10, polys.next().unwrap_or_default(), &mut t1.0);
+        t1
+    });
+    (*rho, t1)
+}
+
+/// sk = ρ || K || tr || s1 || s2 || t0.
+/// FIPS 204, Algorithm 24, skEncode.
+pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>) -> Wiped<P::Sk> {
+    let mut sk = Wiped(P::Sk::from_fn(|_| 0));
+    let (rho, rest) = sk.as_mut().split_at_mut(32);
+    let (k, rest) = rest.split_at_mut(32);
+    let (tr, mut rest) = rest.split_at_mut(64);
+    rho.copy_from_slice(&parts.rho);
+    k.copy_from_slice(&*parts.k);
+    tr.copy_from_slice(&parts.tr);
+    let secrets = parts.s1.as_ref().iter().chain(parts.s2.as_ref()).map(|s| (P::ETA_BITS, P::ETA, s));
+    for (bits, b, poly) in secrets.chain(parts.t0.as_ref().iter().map(|t0| (D, 1 << (D - 1), t0))) {
+        let (bytes, after) = rest.split_at_mut(32 * bits as usize);
+        room.bit_pack(bits, b, &poly.0, bytes);
+        rest = after;
+    }
+    sk
+}
+
+/// The parts of an expanded private key; `None` if a coefficient of s1 or s2 is not in [-η, η].
+/// FIPS 204, Algorithm 25, skDecode.
+pub(crate) fn sk_decode<P: Params>(room: Room, sk: &P::Sk) -> Option<SkParts<P>> {
+    let (rho, rest) = split::<32>(sk.as_ref());
+    let (k, rest) = split::<32>(rest);
+    let (tr, mut rest) = split::<64>(rest);
+    let mut next = |bits: u32, b: i32| {
+        let (bytes, after) = rest.split_at(32 * bits as usize);
+        rest = after;
+        let mut poly = Poly::ZERO;
+        room.bit_unpack(bits, b, bytes, &mut poly.0);
+        poly
+    };
+    let parts: SkParts<P> = SkParts {
+        rho: *rho,
+        k: Wiped(*k),
+        tr: *tr,
+        s1: Wiped(P::L_::from_fn(|_| next(P::ETA_BITS, P::ETA))),
+        s2: Wiped(P::K_::from_fn(|_| next(P::ETA_BITS, P::ETA))),
+        t0: Wiped(P::K_::from_fn(|_| next(D, 1 << (D - 1)))),
+    };
+    let secrets = parts.s1.as_ref().iter().chain(parts.s2.as_ref());
+    let in_range = secrets.fold(true, |ok, s: &Poly| s.norm_below(room, P::ETA + 1) & ok);
+    in_range.then_some(parts)
+}
+
+/// What an expanded private key holds.
+pub(crate) struct SkParts<P: Params> {
+    pub(crate) rho: [u8; 32],
+    pub(crate) k: Wiped<[u8; 32]>,
+    pub(crate) tr: [u8; 64],
+    pub(crate) s1: Wiped<P::L_<Poly>>,
+    pub(crate) s2: Wiped<P::K_<Poly>>,
+    pub(crate) t0: Wiped<P::K_<Poly>>,
+}
+
+/// σ = c̃ || z || h.
+/// FIPS 204, Algorithm 26, sigEncode.
+pub(crate) fn sig_encode<P: Params>(room: Room, c_tilde: &P::CTilde, z: &[Poly], h: &[Poly]) -> P::Sig {
+    let mut sigma = P::Sig::from_fn(|_| 0);
+    let (first, rest) = sigma.as_mut().split_at_mut(P::C_TILDE_LEN);
+    let (middle, last) = rest.split_at_mut(32 * P::Z_BITS as usize * P::L);
+    first.copy_from_slice(c_tilde.as_ref());
+    for (z, bytes) in z.iter().zip(middle.chunks_exact_mut(32 * P::Z_BITS as usize)) {
+        room.bit_pack(P::Z_BITS, P::GAMMA1, &z.0, bytes);
+    }
+    hint_bit_pack(P::OMEGA, h, last);
+    sigma
+}
+
+/// c̃, z and h; `None` if the hint is malformed.
+/// FIPS 204, Algorithm 27, sigDecode.
+#[allow(clippy::type_complexity, reason = "the triple of the standard")]
+pub(crate) fn sig_decode<P: Params>(
+    room: Room,
+    sigma: &P::Sig,
+) -> Option<(P::CTilde, P::L_<Poly>, P::K_<Poly>)> {
+    let (first, rest) = sigma.as_ref().split_at(P::C_TILDE_LEN);
+    let (middle, last) = rest.split_at(32 * P::Z_BITS as usize * P::L);
+    let c_tilde = P::CTilde::from_fn(|i| first[i]);
+    let mut polys = middle.chunks_exact(32 * P::Z_BITS as usize);
+    let z = P::L_::from_fn(|_| {
+        let mut z = Poly::ZERO;
+        room.bit_unpack(P::Z_BITS, P::GAMMA1, polys.next().unwrap_or_default(), &mut z.0);
+        z
+    });
+    let h = hint_bit_unpack::<P>(last)?;
+    Some((c_tilde, z, h))
+}
+
+/// The places of the ones, polynomial by polynomial, then the running count after each polynomial.
+/// FIPS 204, Algorithm 20, HintBitPack.
+///
+/// Shapes: h: k polynomials of zeros and at most ω ones; y: ω + k bytes of zeros.
+fn hint_bit_pack(omega: usize, h: &[Poly], y: &mut [u8]) {
+    let mut index = 0;
+    for (i, h) in h.iter().enumerate() {
+        for (j, _) in h.0.iter().enumerate().filter(|(_, h)| **h != 0) {
+            y[index] = j as u8;
+            index += 1;
+        }
+        y[omega + i] = index as u8;
+    }
+}
+
+/// The hint, or `None` where the bytes are not what Algorithm 20 writes: a count that falls or passes ω, places that
+/// do not rise within a polynomial, or bytes other than zero after the last place.
+/// FIPS 204, Algorithm 21, HintBitUnpack.
+fn hint_bit_unpack<P: Params>(y: &[u8]) -> Option<P::K_<Poly>> {
+    let (places, counts) = y.split_at(P::OMEGA);
+    let mut h = P::K_::from_fn(|_| Poly::ZERO);
+    let mut index = 0;
+    for (h, &count) in h.as_mut().iter_mut().zip(counts) {
+        let count = usize::from(count);
+        if count < index || count > P::OMEGA {
+            return None;
+        }
+        let first = index;
+        while index < count {
+            if index > first && places[index - 1] >= places[index] {
+                return None;
+            }
+            h.0[usize::from(places[index])] = 1;
+            index += 1;
+        }
+    }
+    places[index..].iter().all(|&place| place == 0).then_some(h)
+}
+
+/// w1, packed for hashing.
+/// FIPS 204, Algorithm 28, w1Encode.
+///
+/// Shapes: one polynomial; out 32·W1_BITS bytes of the 192 given.
+pub(crate) fn w1_encode<P: Params>(room: Room, w1: &Poly) -> ([u8; 192], usize) {
+    let mut bytes = [0; 192];
+    let len = 32 * P::W1_BITS as usize;
+    room.simple_bit_pack(P::W1_BITS, &w1.0, &mut bytes[..len]);
+    (bytes, len)
+}
+
+/// t1·2^d, which is what w' is computed with (Algorithm 8, step 9). Bounds: in [0, 2^10); out [0, q).
+pub(crate) fn times_2_pow_d(t1: &Poly) -> Poly {
+    Poly(t1.0.map(|x| {
+        debug_assert!((0..1 << 10).contains(&x)); // and (2^10 - 1)·2^13 = q - 1
+        x << D
+    }))
+}
+
+/// The first N bytes and the rest; the caller's types make the slice long enough.
+fn split<const N: usize>(bytes: &[u8]) -> (&[u8; N], &[u8]) {
+    bytes.split_first_chunk().expect("key encodings are longer than their fixed parts")
+}

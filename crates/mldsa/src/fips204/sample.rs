@@ -1,0 +1,193 @@
+//! Algorithms 29 to 34: pseudorandom polynomials. Matrices, secrets and masks are sampled as many at a time as the room
+//! has Keccak states side by side.
+
+use super::params::{Array, Params, Q};
+use super::ring::{NttPoly, Poly};
+use crate::backend::{Coeffs, Room};
+use crate::ct::Wiped;
+use crate::keccak::{Shake, Sponge, States, Width};
+
+/// Bytes in a block of SHAKE128, which G is.
+const G_BLOCK: usize = 168;
+/// Bytes in a block of SHAKE256, which H is.
+const H_BLOCK: usize = 136;
+
+/// Calls `$f::<N>` with the largest N of 8, 4, 2, 1 that the room fills and that `$left` needs; gives N.
+macro_rules! as_wide_as_fits {
+    ($room:expr, $left:expr, $f:ident($($arg:expr),*)) => {
+        match $room.width().min($left) {
+            8.. => { $f::<8>($($arg),*); 8 }
+            4..=7 => { $f::<4>($($arg),*); 4 }
+            2..=3 => { $f::<2>($($arg),*); 2 }
+            _ => { $f::<1>($($arg),*); 1 }
+        }
+    };
+}
+
+/// c with τ coefficients ±1 and the rest 0.
+/// FIPS 204, Algorithm 29, SampleInBall.
+///
+/// Shapes: c_tilde λ/4 bytes; c in R_q.
+/// Time: shows c_tilde, which the signature shows; see SECURITY.md for attempts that are rejected.
+pub(crate) fn sample_in_ball<P: Params>(room: Room, c_tilde: &[u8]) -> Poly {
+    let mut c = Poly::ZERO;
+    let mut ctx = Shake::shake256(room);
+    ctx.absorb([c_tilde]);
+    let mut s = [0; 8];
+    ctx.squeeze([&mut s]);
+    let mut signs = u64::from_le_bytes(s);
+    for i in 256 - P::TAU..256 {
+        let j = loop {
+            let mut j = [0];
+            ctx.squeeze([&mut j]);
+            if usize::from(j[0]) <= i {
+                break usize::from(j[0]);
+            }
+        };
+        c.0[i] = c.0[j];
+        c.0[j] = if signs & 1 == 0 { 1 } else { Q - 1 };
+        signs >>= 1;
+    }
+    c
+}
+
+/// Â, row by row.
+/// FIPS 204, Algorithm 32, ExpandA.
+///
+/// Shapes: k rows of l polynomials in T_q. Entry (r, s) is sampled from ρ || s || r.
+pub(crate) fn expand_a<P: Params>(room: Room, rho: &[u8; 32]) -> P::K_<P::L_<NttPoly>> {
+    let mut a_hat = P::K_::from_fn(|_| P::L_::from_fn(|_| NttPoly::ZERO));
+    let mut entry = 0;
+    while entry < P::K * P::L {
+        entry +=
+            as_wide_as_fits!(room, P::K * P::L - entry, rej_ntt_poly(room, rho, entry, P::L, a_hat.as_mut()));
+    }
+    a_hat
+}
+
+/// N entries of Â from `entry` on, counted row by row.
+/// FIPS 204, Algorithm 30, RejNTTPoly.
+fn rej_ntt_poly<const N: usize>(
+    room: Room,
+    rho: &[u8; 32],
+    entry: usize,
+    l: usize,
+    a_hat: &mut [impl AsMut<[NttPoly]>],
+) where
+    States<N>: Width,
+{
+    #[allow(clippy::integer_division_remainder_used, reason = "public indices")]
+    let place = |n: usize| ((entry + n) / l, (entry + n) % l);
+    let seeds: [[u8; 34]; N] = core::array::from_fn(|n| {
+        let (r, s) = place(n);
+        let mut seed = [0; 34];
+        seed[..32].copy_from_slice(rho);
+        seed[32..].copy_from_slice(&[s as u8, r as u8]);
+        seed
+    });
+    let mut ctx = Sponge::<N>::shake128(room);
+    ctx.absorb(seeds.each_ref().map(|seed| &seed[..]));
+    let mut filled = [0; N];
+    let mut blocks = [[0; G_BLOCK]; N];
+    while filled.iter().any(|&f| f < 256) {
+        ctx.squeeze(blocks.each_mut().map(|block| &mut block[..]));
+        for n in 0..N {
+            let (r, s) = place(n);
+            filled[n] = room.reject_uniform(&blocks[n], &mut a_hat[r].as_mut()[s].0, filled[n]);
+        }
+    }
+}
+
+/// s1 and s2, with coefficients in [-η, η].
+/// FIPS 204, Algorithm 33, ExpandS.
+///
+/// Shapes: rho_prime 64 bytes; s1 in R_q^l from counters 0 .. l, s2 in R_q^k from counters l .. l + k.
+pub(crate) fn expand_s<P: Params>(
+    room: Room,
+    rho_prime: &[u8; 64],
+) -> (Wiped<P::L_<Poly>>, Wiped<P::K_<Poly>>) {
+    let mut s1 = Wiped(P::L_::from_fn(|_| Poly::ZERO));
+    let mut s2 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
+    let mut all = s1.as_mut().iter_mut().chain(s2.as_mut());
+    let mut r = 0;
+    while r < P::L + P::K {
+        r += as_wide_as_fits!(room, P::L + P::K - r, rej_bounded_poly(room, P::ETA, rho_prime, r, &mut all));
+    }
+    drop(all);
+    (s1, s2)
+}
+
+/// The next N polynomials, sampled from ρ' || r, ρ' || r + 1, …
+/// FIPS 204, Algorithm 31, RejBoundedPoly.
+fn rej_bounded_poly<'a, const N: usize>(
+    room: Room,
+    eta: i32,
+    rho_prime: &[u8; 64],
+    r: usize,
+    polys: &mut impl Iterator<Item = &'a mut Poly>,
+) where
+    States<N>: Width,
+{
+    let mut ctx = seeded::<N>(room, rho_prime, r as u16);
+    let mut spare = Wiped(core::array::from_fn::<Poly, N, _>(|_| Poly::ZERO));
+    let polys: [&mut Coeffs; N] = spare.each_mut().map(|spare| &mut polys.next().unwrap_or(spare).0);
+    let mut filled = [0; N];
+    let mut blocks = Wiped([[0; H_BLOCK]; N]);
+    while filled.iter().any(|&f| f < 256) {
+        ctx.squeeze(blocks.each_mut().map(|block| &mut block[..]));
+        for n in 0..N {
+            filled[n] = room.reject_bounded(eta, &blocks[n], polys[n], filled[n]);
+        }
+    }
+}
+
+/// y, with coefficients in (-γ1, γ1].
+/// FIPS 204, Algorithm 34, ExpandMask.
+///
+/// Shapes: rho_pp 64 bytes; y in R_q^l from counters κ .. κ + l.
+pub(crate) fn expand_mask<P: Params>(room: Room, rho_pp: &[u8; 64], kappa: u16) -> Wiped<P::L_<Poly>> {
+    let mut y = Wiped(P::L_::from_fn(|_| Poly::ZERO));
+    let mut r = 0;
+    while r < P::L {
+        let polys = &mut y.as_mut()[r..];
+        r += as_wide_as_fits!(
+            room,
+            polys.len(),
+            mask_polys(room, P::GAMMA1, P::Z_BITS, rho_pp, kappa + r as u16, polys)
+        );
+    }
+    y
+}
+
+/// The first N of `polys`, from counters `kappa` on.
+fn mask_polys<const N: usize>(
+    room: Room,
+    gamma1: i32,
+    bits: u32,
+    rho_pp: &[u8; 64],
+    kappa: u16,
+    polys: &mut [Poly],
+) where
+    States<N>: Width,
+{
+    let mut ctx = seeded::<N>(room, rho_pp, kappa);
+    let mut v = Wiped([[0; 32 * 20]; N]);
+    let len = 32 * bits as usize;
+    ctx.squeeze(v.each_mut().map(|v| &mut v[..len]));
+    for (v, y) in v.iter().zip(polys) {
+        room.bit_unpack(bits, gamma1, &v[..len], &mut y.0);
+    }
+}
+
+/// H of seed || counter, N counters one after the other, two bytes each.
+/// FIPS 204, Algorithm 11, IntegerToBytes.
+fn seeded<const N: usize>(room: Room, seed: &[u8; 64], counter: u16) -> Sponge<N>
+where
+    States<N>: Width,
+{
+    let mut ctx = Sponge::<N>::shake256(room);
+    ctx.absorb([&seed[..]; N]);
+    let counters: [[u8; 2]; N] = core::array::from_fn(|n| (counter + n as u16).to_le_bytes());
+    ctx.absorb(counters.each_ref().map(|counter| &counter[..]));
+    ctx
+}

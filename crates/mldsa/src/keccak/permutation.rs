@@ -1,0 +1,81 @@
+//! Keccak-f\[1600\] (FIPS 202, 3.3), over the words of N states.
+
+use crate::backend::Words;
+
+/// Round constants by the linear feedback shift register of FIPS 202, Algorithm 5.
+const RC: [u64; 24] = {
+    let mut rc = [0; 24];
+    let mut lfsr = 1u8;
+    let mut round = 0;
+    while round < 24 {
+        let mut j = 0;
+        while j < 7 {
+            if lfsr & 1 == 1 {
+                rc[round] |= 1 << ((1 << j) - 1);
+            }
+            let carry = lfsr >> 7;
+            lfsr = lfsr << 1 ^ (carry * 0x71);
+            j += 1;
+        }
+        round += 1;
+    }
+    rc
+};
+
+/// The permutation of `N` states at once: 24 rounds of θ, ρ, π, χ and ι.
+#[inline(always)]
+pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
+    let mut s = *a;
+    let mut i = 0;
+    while i < 24 {
+        s = round(s, RC[i]);
+        s = round(s, RC[i + 1]);
+        i += 2;
+    }
+    *a = s;
+}
+
+/// One round (FIPS 202, 3.2). ρ and π are one table: word `from`, turned left by `R`, goes to the place it is named in.
+#[inline(always)]
+fn round<W: Words>(a: [W; 25], rc: u64) -> [W; 25] {
+    // θ
+    let parity = |x: usize| a[x].xor(a[x + 5]).xor(a[x + 10]).xor(a[x + 15]).xor(a[x + 20]);
+    let c = [parity(0), parity(1), parity(2), parity(3), parity(4)];
+    let d = [
+        c[4].xor(c[1].rotl::<1>()),
+        c[0].xor(c[2].rotl::<1>()),
+        c[1].xor(c[3].rotl::<1>()),
+        c[2].xor(c[4].rotl::<1>()),
+        c[3].xor(c[0].rotl::<1>()),
+    ];
+    // ρ and π: B[y, 2x + 3y] = rot(A[x, y]), written by place
+    macro_rules! rp {
+        ($from:literal, $r:literal) => {
+            a[$from].xor(d[$from % 5]).rotl::<$r>()
+        };
+    }
+    let b = [
+        [rp!(0, 0), rp!(6, 44), rp!(12, 43), rp!(18, 21), rp!(24, 14)],
+        [rp!(3, 28), rp!(9, 20), rp!(10, 3), rp!(16, 45), rp!(22, 61)],
+        [rp!(1, 1), rp!(7, 6), rp!(13, 25), rp!(19, 8), rp!(20, 18)],
+        [rp!(4, 27), rp!(5, 36), rp!(11, 10), rp!(17, 15), rp!(23, 56)],
+        [rp!(2, 62), rp!(8, 55), rp!(14, 39), rp!(15, 41), rp!(21, 2)],
+    ];
+    // χ
+    let chi = |row: [W; 5]| {
+        [
+            row[0].xor(row[1].and_not(row[2])),
+            row[1].xor(row[2].and_not(row[3])),
+            row[2].xor(row[3].and_not(row[4])),
+            row[3].xor(row[4].and_not(row[0])),
+            row[4].xor(row[0].and_not(row[1])),
+        ]
+    };
+    let [mut r0, r1, r2, r3, r4] = [chi(b[0]), chi(b[1]), chi(b[2]), chi(b[3]), chi(b[4])];
+    // ι
+    r0[0] = r0[0].xor(W::splat(rc));
+    [
+        r0[0], r0[1], r0[2], r0[3], r0[4], r1[0], r1[1], r1[2], r1[3], r1[4], r2[0], r2[1], r2[2], r2[3],
+        r2[4], r3[0], r3[1], r3[2], r3[3], r3[4], r4[0], r4[1], r4[2], r4[3], r4[4],
+    ]
+}

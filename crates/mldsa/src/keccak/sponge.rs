@@ -1,0 +1,171 @@
+//! The sponge (FIPS 202, 4) over N states that take inputs of equal length.
+
+use super::States;
+use crate::backend::{Room, wipe};
+
+/// A number of states for which rooms have a permutation: 1, 2, 4 or 8.
+pub(crate) trait Width {
+    /// Permutes these states in this room.
+    fn permute(&mut self, room: Room);
+}
+
+impl Width for States<1> {
+    fn permute(&mut self, room: Room) {
+        room.keccak_x1(self)
+    }
+}
+impl Width for States<2> {
+    fn permute(&mut self, room: Room) {
+        room.keccak_x2(self)
+    }
+}
+impl Width for States<4> {
+    fn permute(&mut self, room: Room) {
+        room.keccak_x4(self)
+    }
+}
+impl Width for States<8> {
+    fn permute(&mut self, room: Room) {
+        room.keccak_x8(self)
+    }
+}
+
+/// One SHAKE or SHA-3 state.
+pub(crate) type Shake = Sponge<1>;
+
+/// N sponges that absorb and squeeze in step. Wiped on drop.
+#[derive(Clone)]
+pub(crate) struct Sponge<const N: usize>
+where
+    States<N>: Width,
+{
+    states: States<N>,
+    /// Bytes a block; a multiple of 8.
+    rate: usize,
+    /// Bytes of the present block that were absorbed or squeezed.
+    position: usize,
+    /// Domain separation bits and the first bit of the padding.
+    suffix: u8,
+    squeezing: bool,
+    room: Room,
+}
+
+impl<const N: usize> Sponge<N>
+where
+    States<N>: Width,
+{
+    /// SHAKE128 (FIPS 202, 6.2): rate 168.
+    pub(crate) fn shake128(room: Room) -> Self {
+        Self::with(room, 168, 0x1f)
+    }
+
+    /// SHAKE256 (FIPS 202, 6.2): rate 136.
+    pub(crate) fn shake256(room: Room) -> Self {
+        Self::with(room, 136, 0x1f)
+    }
+
+    /// SHA3-n (FIPS 202, 6.1), n bits of output to be squeezed once.
+    #[cfg(feature = "sha2")]
+    pub(crate) fn sha3(room: Room, n: usize) -> Self {
+        Self::with(room, 200 - n / 4, 0x06)
+    }
+
+    fn with(room: Room, rate: usize, suffix: u8) -> Self {
+        Self { states: [[0; N]; 25], rate, position: 0, suffix, squeezing: false, room }
+    }
+
+    /// Absorbs one input into each state.
+    ///
+    /// Bounds: inputs of equal length; no squeeze before.
+    pub(crate) fn absorb(&mut self, inputs: [&[u8]; N]) {
+        let len = inputs[0].len();
+        debug_assert!(!self.squeezing && inputs.iter().all(|input| input.len() == len));
+        let mut at = 0;
+        while at < len {
+            if self.position & 7 == 0 && len - at >= 8 {
+                for (word, input) in self.states[self.position >> 3].iter_mut().zip(inputs) {
+                    *word ^= input[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                }
+                at += 8;
+                self.position += 8;
+            } else {
+                for (word, input) in self.states[self.position >> 3].iter_mut().zip(inputs) {
+                    *word ^= u64::from(input[at]) << (8 * (self.position & 7));
+                }
+                at += 1;
+                self.position += 1;
+            }
+            if self.position == self.rate {
+                self.states.permute(self.room);
+                self.position = 0;
+            }
+        }
+    }
+
+    /// Squeezes the next bytes of each state. Any split into calls gives the same bytes.
+    ///
+    /// Bounds: outputs of equal length.
+    pub(crate) fn squeeze(&mut self, mut outputs: [&mut [u8]; N]) {
+        if !self.squeezing {
+            self.pad();
+        }
+        let len = outputs[0].len();
+        debug_assert!(outputs.iter().all(|output| output.len() == len));
+        let mut at = 0;
+        while at < len {
+            if self.position == self.rate {
+                self.states.permute(self.room);
+                self.position = 0;
+            }
+            let words = &self.states[self.position >> 3];
+            if self.position & 7 == 0 && len - at >= 8 {
+                for (word, output) in words.iter().zip(&mut outputs) {
+                    output[at..at + 8].copy_from_slice(&word.to_le_bytes());
+                }
+                at += 8;
+                self.position += 8;
+            } else {
+                for (word, output) in words.iter().zip(&mut outputs) {
+                    output[at] = (word >> (8 * (self.position & 7))) as u8;
+                }
+                at += 1;
+                self.position += 1;
+            }
+        }
+    }
+
+    /// pad10*1 (FIPS 202, 5.1), and the permutation after the last block.
+    fn pad(&mut self) {
+        for word in &mut self.states[self.position >> 3] {
+            *word ^= u64::from(self.suffix) << (8 * (self.position & 7));
+        }
+        for word in &mut self.states[(self.rate >> 3) - 1] {
+            *word ^= 1 << 63;
+        }
+        self.states.permute(self.room);
+        self.position = 0;
+        self.squeezing = true;
+    }
+}
+
+impl Sponge<1> {
+    /// H(inputs one after the other), `LEN` bytes of SHAKE256.
+    pub(crate) fn h<const LEN: usize>(room: Room, inputs: &[&[u8]]) -> [u8; LEN] {
+        let mut out = [0; LEN];
+        let mut sponge = Self::shake256(room);
+        for input in inputs {
+            sponge.absorb([input]);
+        }
+        sponge.squeeze([&mut out]);
+        out
+    }
+}
+
+impl<const N: usize> Drop for Sponge<N>
+where
+    States<N>: Width,
+{
+    fn drop(&mut self) {
+        wipe(&mut self.states)
+    }
+}

@@ -1,0 +1,113 @@
+//! High-order and low-order bits, and hints.
+
+use crate::backend::{Coeffs, Lanes};
+use crate::fips204::params::{D, GAMMA2_32, GAMMA2_88, Q};
+use crate::kernels::add_q_if_negative;
+
+/// r -> (r1, r0) with r = r1·2^d + r0 mod q and r0 in (-2^(d-1), 2^(d-1)], stored in [0, q).
+/// FIPS 204, Algorithm 35, Power2Round.
+///
+/// Bounds: in 0 <= r < q; out 0 <= r1 < 2^10, 0 <= r0 < q.
+#[inline(always)]
+pub(crate) fn power2round<V: Lanes>(room: V::Room, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs) {
+    let round = V::splat(room, (1 << (D - 1)) - 1);
+    for j in (0..256).step_by(V::N) {
+        let a = V::load(room, r, j);
+        let high = (a + round).sar::<D>();
+        add_q_if_negative(room, a - high.shl::<D>()).store(r0, j);
+        high.store(r1, j);
+    }
+}
+
+/// One vector of Decompose: r1 in [0, (q-1)/(2γ2)), r0 in [-γ2, γ2] as a signed number.
+///
+/// r1 is ⌊(⌈r/2^7⌉·c + 2^(s-1)) / 2^s⌋ with c ≈ 2^(s+7)/(2γ2), right for all r in [0, q): shown by trying them all
+/// (`tests/it.rs`, field digest). No division: r is secret while signing.
+#[inline(always)]
+fn split<V: Lanes, const G: i32>(room: V::Room, r: V) -> (V, V) {
+    let up = (r + V::splat(room, 127)).sar::<7>();
+    let r1 = if G == GAMMA2_32 {
+        let r1 = (up.mul_low(V::splat(room, 1025)) + V::splat(room, 1 << 21)).sar::<22>();
+        r1 & V::splat(room, 15) // 16, met at r > q - 1 - γ2, is 0 (step 3)
+    } else {
+        let r1 = (up.mul_low(V::splat(room, 11275)) + V::splat(room, 1 << 23)).sar::<24>();
+        r1 ^ ((V::splat(room, 43) - r1).sar::<31>() & r1) // 44 is 0 (step 3)
+    };
+    let r0 = r - r1.mul_low(V::splat(room, 2 * G));
+    // For r1 set to 0 by step 3, r0 is still near q: subtract q, which also makes the 1 less of step 5.
+    (r1, r0 - ((V::splat(room, (Q - 1) / 2) - r0).sar::<31>() & V::splat(room, Q)))
+}
+
+/// r -> (r1, r0) with r = r1·2γ2 + r0 mod q, r0 stored in [0, q).
+/// FIPS 204, Algorithm 36, Decompose.
+///
+/// Bounds: in 0 <= r < q; out 0 <= r1 < (q-1)/(2γ2), 0 <= r0 < q.
+/// Time: independent of r.
+#[inline(always)]
+pub(crate) fn decompose<V: Lanes>(room: V::Room, gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs) {
+    #[inline(always)]
+    fn inner<V: Lanes, const G: i32>(room: V::Room, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs) {
+        for j in (0..256).step_by(V::N) {
+            let (high, low) = split::<V, G>(room, V::load(room, r, j));
+            high.store(r1, j);
+            add_q_if_negative(room, low).store(r0, j);
+        }
+    }
+    debug_assert!(r.iter().all(|&x| (0..Q).contains(&x)));
+    match gamma2 {
+        GAMMA2_32 => inner::<V, GAMMA2_32>(room, r, r1, r0),
+        _ => inner::<V, GAMMA2_88>(room, r, r1, r0),
+    }
+}
+
+/// h = 1 where adding z to r changes the high bits of r; returns the number of ones.
+/// FIPS 204, Algorithm 39, MakeHint.
+///
+/// Bounds: in 0 <= z, r < q; out h in {0, 1}.
+#[inline(always)]
+pub(crate) fn make_hint<V: Lanes>(room: V::Room, gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32 {
+    #[inline(always)]
+    fn inner<V: Lanes, const G: i32>(room: V::Room, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32 {
+        let (zero, one, q) = (V::splat(room, 0), V::splat(room, 1), V::splat(room, Q));
+        let mut weight = zero;
+        for j in (0..256).step_by(V::N) {
+            let r = V::load(room, r, j);
+            let sum = add_q_if_negative(room, r + V::load(room, z, j) - q);
+            let differ = split::<V, G>(room, r).0 ^ split::<V, G>(room, sum).0;
+            let hint = (zero - differ).sar::<31>() & one;
+            weight = weight + hint;
+            hint.store(h, j);
+        }
+        weight.sum()
+    }
+    match gamma2 {
+        GAMMA2_32 => inner::<V, GAMMA2_32>(room, z, r, h),
+        _ => inner::<V, GAMMA2_88>(room, z, r, h),
+    }
+}
+
+/// The high bits of r, moved by one where h is 1: up if r0 > 0, down otherwise, modulo m = (q-1)/(2γ2).
+/// FIPS 204, Algorithm 40, UseHint.
+///
+/// Bounds: in h in {0, 1}, 0 <= r < q; out [0, m).
+#[inline(always)]
+pub(crate) fn use_hint<V: Lanes>(room: V::Room, gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs) {
+    #[inline(always)]
+    fn inner<V: Lanes, const G: i32>(room: V::Room, h: &Coeffs, r: &Coeffs, out: &mut Coeffs) {
+        let m = (Q - 1) / (2 * G);
+        let (zero, one, m, last) =
+            (V::splat(room, 0), V::splat(room, 1), V::splat(room, m), V::splat(room, m - 1));
+        for j in (0..256).step_by(V::N) {
+            let (r1, r0) = split::<V, G>(room, V::load(room, r, j));
+            let positive = (zero - r0).sar::<31>() & one; // r0 > 0
+            let step = positive + positive - one;
+            let moved = r1 + (step & (zero - V::load(room, h, j)));
+            let moved = moved + (moved.sar::<31>() & m);
+            (moved - ((last - moved).sar::<31>() & m)).store(out, j);
+        }
+    }
+    match gamma2 {
+        GAMMA2_32 => inner::<V, GAMMA2_32>(room, h, r, out),
+        _ => inner::<V, GAMMA2_88>(room, h, r, out),
+    }
+}

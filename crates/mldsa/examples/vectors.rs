@@ -7,6 +7,7 @@
 #![allow(clippy::print_stdout)]
 
 #[path = "../tests/vectors/mod.rs"]
+#[allow(dead_code, unreachable_pub, reason = "shared with the tests, which use more of it")]
 mod vectors;
 
 use std::path::PathBuf;
@@ -33,9 +34,10 @@ fn main() -> ExitCode {
         }
     };
     if let Some(room) = &request.room
-        && hazmat::force_room(room).is_err()
+        && hazmat::force_room(Some(room)).is_err()
     {
-        eprintln!("error: no room named {room} on this machine\nhint: there is {}", hazmat::rooms().join(", "));
+        let rooms: Vec<_> = hazmat::rooms().collect();
+        eprintln!("error: no room named {room} on this machine\nhint: there is {}", rooms.join(", "));
         return ExitCode::from(2);
     }
     let examiner = match Examiner::new(&Sealstone) {
@@ -54,7 +56,7 @@ fn main() -> ExitCode {
         }
     });
     if request.json {
-        println!("{:#}", report.json(request.room.as_deref().unwrap_or("detected")));
+        println!("{:#}", report.json(hazmat::room()));
     } else {
         print!("{}", report.total());
     }

@@ -1,13 +1,14 @@
 //! Hash functions from other hands: what the engine hashes with its own Keccak is checked against these.
 
 use sealstone_mldsa::PreHash;
-use sha2::{Digest, Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
+use sha2::{Digest as _, Sha224, Sha256, Sha384, Sha512, Sha512_224, Sha512_256};
+use sha3::Digest as _;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
 use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512, Shake128, Shake256};
 
 /// SHA-256.
 pub fn sha256(parts: &[&[u8]]) -> Vec<u8> {
-    parts.iter().fold(Sha256::new(), |hash, part| hash.chain_update(part)).finalize().to_vec()
+    parts.iter().fold(Sha256::new(), |hash, part| sha2::Digest::chain_update(hash, part)).finalize().to_vec()
 }
 
 /// SHA3-256.
@@ -18,7 +19,7 @@ pub fn sha3_256(bytes: &[u8]) -> Vec<u8> {
 /// SHAKE256 with `N` bytes of output: H of the standard.
 pub fn shake256<const N: usize>(parts: &[&[u8]]) -> [u8; N] {
     let mut hash = Shake256::default();
-    parts.iter().for_each(|part| hash.update(part));
+    parts.iter().for_each(|part| Update::update(&mut hash, part));
     let mut out = [0; N];
     hash.finalize_xof().read(&mut out);
     out
@@ -39,7 +40,7 @@ pub fn digest(hash: PreHash, message: &[u8]) -> Vec<u8> {
         PreHash::Sha3_512 => Sha3_512::digest(message).to_vec(),
         PreHash::Shake128 => {
             let mut out = vec![0; 32];
-            Shake128::default().chain(message).finalize_xof().read(&mut out);
+            Update::chain(Shake128::default(), message).finalize_xof().read(&mut out);
             out
         }
         PreHash::Shake256 => shake256::<64>(&[message]).to_vec(),
@@ -91,7 +92,7 @@ pub struct Accumulator(Shake128);
 impl Accumulator {
     /// Absorbs.
     pub fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
+        Update::update(&mut self.0, bytes);
     }
 
     /// The 32-byte digest of everything absorbed.

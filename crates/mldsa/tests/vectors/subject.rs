@@ -67,10 +67,13 @@ pub trait Subject {
     fn sign(&self, level: Level, secret: Secret<'_>, input: Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Trouble>;
     /// Whether the signature is good.
     fn verify(&self, level: Level, public: &[u8], input: Input<'_>, signature: &[u8]) -> Result<(), Trouble>;
+    /// The public key of a seed, and its deterministic signature of the empty message, which must verify: the
+    /// shortest way, for long runs.
+    fn round(&self, level: Level, seed: &[u8; 32]) -> Result<(Vec<u8>, Vec<u8>), Trouble>;
     /// The message representative μ.
     fn mu(&self, level: Level, public: &[u8], input: Input<'_>) -> Result<[u8; 64], Trouble>;
-    /// The twelve numbers of the CCTV field procedure for `r`.
-    fn field_line(&self, r: u32) -> Result<[i32; 12], Trouble>;
+    /// The twelve numbers of the CCTV field procedure for 256 values from `first` on.
+    fn field_lines(&self, first: u32) -> Result<[[i32; 12]; 256], Trouble>;
 }
 
 /// The engine, in the room it is told to use.
@@ -79,7 +82,7 @@ pub struct Sealstone;
 
 impl Subject for Sealstone {
     fn name(&self) -> String {
-        "sealstone".to_owned()
+        format!("sealstone, room {}", hazmat::room())
     }
 
     fn keygen(&self, level: Level, seed: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Trouble> {
@@ -141,6 +144,14 @@ impl Subject for Sealstone {
         Ok(verdicts[0]?)
     }
 
+    fn round(&self, level: Level, seed: &[u8; 32]) -> Result<(Vec<u8>, Vec<u8>), Trouble> {
+        let key = SigningKey::from_seed(level, seed).expand();
+        let public = key.verifying_key();
+        let signature = key.sign_deterministic(Context::EMPTY, &[])?;
+        public.verify(Context::EMPTY, &[], &signature)?;
+        Ok((public.encode().to_vec(), signature.encode().to_vec()))
+    }
+
     fn mu(&self, level: Level, public: &[u8], input: Input<'_>) -> Result<[u8; 64], Trouble> {
         let key = VerifyingKey::decode(level, public)?;
         match input {
@@ -162,8 +173,8 @@ impl Subject for Sealstone {
         }
     }
 
-    fn field_line(&self, r: u32) -> Result<[i32; 12], Trouble> {
-        Ok(hazmat::field_line(r))
+    fn field_lines(&self, first: u32) -> Result<[[i32; 12]; 256], Trouble> {
+        Ok(hazmat::field_lines(first))
     }
 }
 
@@ -203,7 +214,7 @@ fn sign_internal(key: &ExpandedSigningKey, formatted: &[u8], rnd: &[u8; 32]) -> 
 
 fn verify_internal(level: Level, public: &[u8], formatted: &[u8], signature: &[u8]) -> Result<(), Error> {
     fn at<P: ParameterSet>(public: &[u8], formatted: &[u8], signature: &[u8]) -> Result<(), Error> {
-        let key = sealstone_mldsa::VerifyingKey::<P>::decode(public)?;
+        let key = sealstone_mldsa::VerifyingKey::<P>::decode(public)?.expand();
         hazmat::verify_internal(&key, formatted, &sealstone_mldsa::Signature::<P>::decode(signature)?)
     }
     match level {

@@ -2,8 +2,9 @@
 //! room, a look at rejected attempts. For test vectors and measurements.
 
 use crate::api::{ExpandedSigningKey, ExpandedVerifyingKey, ParameterSet, Signature};
-use crate::backend::{active, force};
+use crate::backend::{Coeffs, active, force};
 use crate::error::Error;
+use crate::fips204::params::{GAMMA2_32, GAMMA2_88, HALF_Q, Q};
 use crate::fips204::sign::sign_internal as fips204_sign_internal;
 use crate::message::{Mu, MuHasher};
 
@@ -19,11 +20,24 @@ pub fn room() -> &'static str {
     active().name()
 }
 
-/// Makes every later call of this process use the named room; `None` gives the choice back. False if there is no such room.
-#[must_use]
-pub fn force_room(name: Option<&str>) -> bool {
-    force::force(name)
+/// Makes every later call of this process use the named room; `None` gives the choice back.
+/// Errors: `UnknownRoom` if this build on this CPU has no such room.
+pub fn force_room(name: Option<&str>) -> Result<(), UnknownRoom> {
+    if force::force(name) { Ok(()) } else { Err(UnknownRoom) }
 }
+
+/// No room of this build that this CPU can run has that name; [`rooms`] lists them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownRoom;
+
+impl core::fmt::Display for UnknownRoom {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("no such room in this build on this CPU; there is")?;
+        rooms().try_for_each(|room| write!(f, " {room}"))
+    }
+}
+
+impl core::error::Error for UnknownRoom {}
 
 /// Signs a message representative with the caller's rnd. The same rnd for two messages is safe, a known one is not hedging.
 pub fn sign_mu_with_rnd<P: ParameterSet>(
@@ -44,7 +58,49 @@ pub fn sign_mu_watched<P: ParameterSet>(
     Signature::decode(fips204_sign_internal(active(), key, mu.as_bytes(), rnd, on_reject)?.as_ref())
 }
 
-/// μ = H(tr || M') of an M' that the caller formatted, as FIPS 204's internal interfaces take it.
-pub fn mu_of_m_prime<P: ParameterSet>(key: &ExpandedVerifyingKey<P>, m_prime: &[u8]) -> Mu {
-    MuHasher::of_m_prime(active(), &key.tr, &[m_prime]).finish()
+/// Signs an M' that the caller formatted: FIPS 204, Algorithm 7 as the standard draws it.
+pub fn sign_internal<P: ParameterSet>(
+    key: &ExpandedSigningKey<P>,
+    m_prime: &[u8],
+    rnd: &[u8; 32],
+) -> Result<Signature<P>, Error> {
+    sign_mu_with_rnd(key, &mu_of_m_prime(&key.tr, m_prime), rnd)
+}
+
+/// Checks the signature of an M' that the caller formatted: FIPS 204, Algorithm 8 as the standard draws it.
+pub fn verify_internal<P: ParameterSet>(
+    key: &ExpandedVerifyingKey<P>,
+    m_prime: &[u8],
+    signature: &Signature<P>,
+) -> Result<(), Error> {
+    key.verify_mu(&mu_of_m_prime(&key.tr, m_prime), signature)
+}
+
+fn mu_of_m_prime(tr: &[u8; 64], m_prime: &[u8]) -> Mu {
+    MuHasher::of_m_prime(active(), tr, &[m_prime]).finish()
+}
+
+/// What the rounding functions make of 256 field elements from `first` on (after q - 1 comes 0), as the room in use
+/// computes it. Each line, in the order of the CCTV field digest: r mod± q, |r mod± q|, r1 and r0 mod q of Power2Round;
+/// then for γ2 = (q-1)/88 and for (q-1)/32: UseHint(0, r), UseHint(1, r), LowBits(r), |LowBits(r)|.
+pub fn field_lines(first: u32) -> [[i32; 12]; 256] {
+    let room = active();
+    let centred = |x: i32| if x > HALF_Q { x - Q } else { x };
+    #[allow(clippy::integer_division_remainder_used, reason = "public")]
+    let r: Coeffs = core::array::from_fn(|i| ((first as i64 + i as i64) % Q as i64) as i32);
+    let mut columns = [[0; 256]; 12];
+    columns[0] = r.map(centred);
+    columns[1] = columns[0].map(i32::abs);
+    let [mut r1, mut r0] = [[0; 256]; 2];
+    room.power2round(&r, &mut r1, &mut r0);
+    (columns[2], columns[3]) = (r1, r0);
+    for (gamma2, at) in [(GAMMA2_88, 4), (GAMMA2_32, 8)] {
+        room.use_hint(gamma2, &[0; 256], &r, &mut columns[at]);
+        room.use_hint(gamma2, &[1; 256], &r, &mut columns[at + 1]);
+        room.decompose(gamma2, &r, &mut r1, &mut r0);
+        debug_assert_eq!(columns[at], r1); // UseHint(0, r) = HighBits(r)
+        columns[at + 2] = r0.map(centred);
+        columns[at + 3] = columns[at + 2].map(i32::abs);
+    }
+    core::array::from_fn(|i| columns.map(|column| column[i]))
 }

@@ -49,6 +49,8 @@ mod message;
 #[cfg(feature = "sha2")]
 mod prehash;
 mod random;
+#[cfg(test)]
+mod suite;
 
 pub use api::{
     ExpandedSigningKey, ExpandedVerifyingKey, ParameterSet, SEED_LEN, Signature, SigningKey, VerifyingKey,

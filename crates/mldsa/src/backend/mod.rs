@@ -226,11 +226,6 @@ pub(crate) fn active() -> Room {
     forced().unwrap_or(ROOMS[ROOMS.len() - 1])
 }
 
-#[cfg(any(feature = "hazmat", all(debug_assertions, feature = "std")))]
-fn named(name: &str) -> Option<Room> {
-    ROOMS.iter().copied().find(|room| room.name() == name)
-}
-
 fn forced() -> Option<Room> {
     #[cfg(feature = "hazmat")]
     if let Some(room) = force::chosen() {
@@ -241,9 +236,8 @@ fn forced() -> Option<Room> {
         static ASKED: std::sync::OnceLock<Option<Room>> = std::sync::OnceLock::new();
         *ASKED.get_or_init(|| {
             let name = std::env::var("SEALSTONE_BACKEND").ok()?;
-            Some(
-                named(&name).expect("SEALSTONE_BACKEND must name a room of this build that this CPU can run"),
-            )
+            let room = ROOMS.iter().copied().find(|room| room.name() == name);
+            Some(room.expect("SEALSTONE_BACKEND must name a room of this build that this CPU can run"))
         })
     }
     #[cfg(not(all(debug_assertions, feature = "std")))]
@@ -252,7 +246,7 @@ fn forced() -> Option<Room> {
 
 #[cfg(feature = "hazmat")]
 pub(crate) mod force {
-    use super::{ROOMS, Room, named};
+    use super::{ROOMS, Room};
     use core::sync::atomic::{AtomicUsize, Ordering};
 
     /// One more than the index of the forced room; 0 for none.
@@ -271,9 +265,7 @@ pub(crate) mod force {
     pub(crate) fn force(name: Option<&str>) -> bool {
         let index = match name {
             None => Some(0),
-            Some(name) => {
-                named(name).and_then(|_| ROOMS.iter().position(|r| r.name() == name)).map(|i| i + 1)
-            }
+            Some(name) => ROOMS.iter().position(|room| room.name() == name).map(|i| i + 1),
         };
         index.map(|i| FORCED.store(i, Ordering::Relaxed)).is_some()
     }

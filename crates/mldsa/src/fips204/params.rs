@@ -5,12 +5,19 @@ use crate::level::Level;
 
 /// q = 2^23 - 2^13 + 1.
 pub(crate) const Q: i32 = (1 << 23) - (1 << 13) + 1;
+/// (q - 1)/2, the largest representative mod± q.
+pub(crate) const HALF_Q: i32 = (Q - 1) >> 1;
 /// d: dropped bits from t.
 pub(crate) const D: u32 = 13;
-/// γ2 = (q-1)/88 of ML-DSA-44.
-pub(crate) const GAMMA2_88: i32 = (Q - 1) / 88;
-/// γ2 = (q-1)/32 of ML-DSA-65 and ML-DSA-87.
-pub(crate) const GAMMA2_32: i32 = (Q - 1) / 32;
+#[allow(clippy::integer_division_remainder_used, reason = "constants")]
+mod gamma2 {
+    use super::Q;
+    /// γ2 = (q-1)/88 of ML-DSA-44.
+    pub(crate) const GAMMA2_88: i32 = (Q - 1) / 88;
+    /// γ2 = (q-1)/32 of ML-DSA-65 and ML-DSA-87.
+    pub(crate) const GAMMA2_32: i32 = (Q - 1) / 32;
+}
+pub(crate) use gamma2::{GAMMA2_32, GAMMA2_88};
 /// Attempts after which signing gives up. Appendix C asks for at least 814; its revision for at least 821.
 pub(crate) const MAX_ATTEMPTS: u32 = 821;
 
@@ -62,7 +69,7 @@ pub trait Params: Copy + Send + Sync + 'static {
     /// Bits of a coefficient of z: 1 + bitlen (γ1 - 1).
     const Z_BITS: u32 = 1 + (Self::GAMMA1 - 1).ilog2() + 1;
     /// Bits of a coefficient of w1: bitlen ((q-1)/(2γ2) - 1).
-    #[allow(clippy::integer_division_remainder_used, reason = "constants")]
+    #[allow(clippy::integer_division_remainder_used, reason = "a constant")]
     const W1_BITS: u32 = ((Q - 1) / (2 * Self::GAMMA2) - 1).ilog2() + 1;
     /// Bytes of c̃: λ/4.
     const C_TILDE_LEN: usize = Self::LAMBDA >> 2;

@@ -102,6 +102,7 @@ fn rej_ntt_poly<const N: usize>(
 /// FIPS 204, Algorithm 33, ExpandS.
 ///
 /// Shapes: rho_prime 64 bytes; s1 in R_q^l from counters 0 .. l, s2 in R_q^k from counters l .. l + k.
+#[allow(clippy::type_complexity, reason = "the pair of the standard")]
 pub(crate) fn expand_s<P: Params>(
     room: Room,
     rho_prime: &[u8; 64],

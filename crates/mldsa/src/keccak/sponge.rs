@@ -67,7 +67,7 @@ where
     /// SHA3-n (FIPS 202, 6.1), n bits of output to be squeezed once.
     #[cfg(feature = "sha2")]
     pub(crate) fn sha3(room: Room, n: usize) -> Self {
-        Self::with(room, 200 - n / 4, 0x06)
+        Self::with(room, 200 - (n >> 2), 0x06)
     }
 
     fn with(room: Room, rate: usize, suffix: u8) -> Self {

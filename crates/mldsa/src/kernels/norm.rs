@@ -1,7 +1,7 @@
 //! The infinity norm.
 
 use crate::backend::{Coeffs, Lanes};
-use crate::fips204::params::Q;
+use crate::fips204::params::{HALF_Q, Q};
 
 /// ‖w‖∞ < bound, where ‖·‖∞ takes representatives mod± q (FIPS 204, 2.3).
 ///
@@ -10,7 +10,7 @@ use crate::fips204::params::Q;
 #[inline(always)]
 pub(crate) fn norm_below<V: Lanes>(room: V::Room, w: &Coeffs, bound: i32) -> bool {
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
-    let half = V::splat(room, (Q - 1) / 2);
+    let half = V::splat(room, HALF_Q);
     let q_plus_1 = V::splat(room, Q + 1);
     let limit = V::splat(room, bound - 1);
     let mut over = V::splat(room, 0);

@@ -23,7 +23,7 @@ const fn group(bits: u32) -> usize {
 fn write<const BITS: u32>(w: &Coeffs, map: impl Fn(i32) -> i32, out: &mut [u8]) {
     debug_assert_eq!(out.len(), 32 * BITS as usize);
     let n = group(BITS);
-    for (coeffs, bytes) in w.chunks_exact(n).zip(out.chunks_exact_mut(n * BITS as usize / 8)) {
+    for (coeffs, bytes) in w.chunks_exact(n).zip(out.chunks_exact_mut((n * BITS as usize) >> 3)) {
         let mut word = 0u128;
         for (i, &x) in coeffs.iter().enumerate() {
             let x = map(x);
@@ -40,7 +40,7 @@ fn write<const BITS: u32>(w: &Coeffs, map: impl Fn(i32) -> i32, out: &mut [u8]) 
 fn read<const BITS: u32>(v: &[u8], map: impl Fn(i32) -> i32, out: &mut Coeffs) {
     debug_assert_eq!(v.len(), 32 * BITS as usize);
     let n = group(BITS);
-    for (coeffs, bytes) in out.chunks_exact_mut(n).zip(v.chunks_exact(n * BITS as usize / 8)) {
+    for (coeffs, bytes) in out.chunks_exact_mut(n).zip(v.chunks_exact((n * BITS as usize) >> 3)) {
         let mut word = [0; 16];
         word[..bytes.len()].copy_from_slice(bytes);
         let word = u128::from_le_bytes(word);

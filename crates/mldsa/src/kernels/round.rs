@@ -1,7 +1,7 @@
 //! High-order and low-order bits, and hints.
 
 use crate::backend::{Coeffs, Lanes};
-use crate::fips204::params::{D, GAMMA2_32, GAMMA2_88, Q};
+use crate::fips204::params::{D, GAMMA2_32, GAMMA2_88, HALF_Q, Q};
 use crate::kernels::add_q_if_negative;
 
 /// r -> (r1, r0) with r = r1·2^d + r0 mod q and r0 in (-2^(d-1), 2^(d-1)], stored in [0, q).
@@ -35,7 +35,7 @@ fn split<V: Lanes, const G: i32>(room: V::Room, r: V) -> (V, V) {
     };
     let r0 = r - r1.mul_low(V::splat(room, 2 * G));
     // For r1 set to 0 by step 3, r0 is still near q: subtract q, which also makes the 1 less of step 5.
-    (r1, r0 - ((V::splat(room, (Q - 1) / 2) - r0).sar::<31>() & V::splat(room, Q)))
+    (r1, r0 - ((V::splat(room, HALF_Q) - r0).sar::<31>() & V::splat(room, Q)))
 }
 
 /// r -> (r1, r0) with r = r1·2γ2 + r0 mod q, r0 stored in [0, q).
@@ -94,7 +94,7 @@ pub(crate) fn make_hint<V: Lanes>(room: V::Room, gamma2: i32, z: &Coeffs, r: &Co
 pub(crate) fn use_hint<V: Lanes>(room: V::Room, gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs) {
     #[inline(always)]
     fn inner<V: Lanes, const G: i32>(room: V::Room, h: &Coeffs, r: &Coeffs, out: &mut Coeffs) {
-        let m = (Q - 1) / (2 * G);
+        let m = const { if G == GAMMA2_32 { 16 } else { 44 } }; // (q-1)/(2γ2)
         let (zero, one, m, last) =
             (V::splat(room, 0), V::splat(room, 1), V::splat(room, m), V::splat(room, m - 1));
         for j in (0..256).step_by(V::N) {

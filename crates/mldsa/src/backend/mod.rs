@@ -36,15 +36,21 @@ pub(crate) trait Lanes:
 {
     /// Coefficients side by side: 1, 4, 8 or 16.
     const N: usize;
+    /// N coefficients in memory.
+    type Cell;
     /// The proof that this CPU has these lanes.
     type Room: Copy;
-    /// N signed 64-bit sums.
+    /// N 64-bit sums.
     type Wide: Copy;
 
-    /// Lanes i .. i + N; i is a multiple of N and taken modulo 256, so that no check is needed.
-    fn load(room: Self::Room, from: &Coeffs, i: usize) -> Self;
-    /// Writes lanes i .. i + N; i as in `load`.
-    fn store(self, to: &mut Coeffs, i: usize);
+    /// The 256 / N cells of a polynomial.
+    fn cells(w: &Coeffs) -> &[Self::Cell];
+    /// The same, to be written.
+    fn cells_mut(w: &mut Coeffs) -> &mut [Self::Cell];
+    /// From memory.
+    fn load(room: Self::Room, from: &Self::Cell) -> Self;
+    /// To memory.
+    fn store(self, to: &mut Self::Cell);
     /// The same value in every lane.
     fn splat(room: Self::Room, x: i32) -> Self;
     /// The low 32 bits of the products.
@@ -53,16 +59,20 @@ pub(crate) trait Lanes:
     fn sar<const S: u32>(self) -> Self;
     /// Shift left; no bit but copies of the sign may be lost.
     fn shl<const S: u32>(self) -> Self;
-    /// The 64-bit products.
+    /// The 64-bit products. Bounds: in [0, q).
     fn mul_wide(self, other: Self) -> Self::Wide;
+    /// N wide zeros.
+    fn wide_zero(room: Self::Room) -> Self::Wide;
     /// Sum of two wide values.
     fn add_wide(a: Self::Wide, b: Self::Wide) -> Self::Wide;
     /// Montgomery reduction: x·2^-32 mod q.
     /// FIPS 204, Algorithm 49, MontgomeryReduce.
     ///
-    /// Bounds: in |x| <= 2^31·q; out |r| <= |x|/2^32 + q/2, so |r| < q for |x| < 2^31·q.
-    /// Differs from the standard: signed representatives, as Appendix A allows.
+    /// Bounds: in 0 <= x < 2^31·q; out |r| < q.
+    /// Differs from the standard: a signed result, as Appendix A allows.
     fn mont_reduce(x: Self::Wide) -> Self;
+    /// self·zeta·2^-32 mod q. Bounds: in |self| <= 256q, 0 <= zeta < q; out |r| < q.
+    fn mont_mul(self, zeta: Self) -> Self;
     /// For each pair of lanes (j, j + stride) of a 2·stride group: the lower lanes in both places, and the upper in both.
     fn halves(self, stride: usize) -> (Self, Self);
     /// The lower places of each 2·stride group from `lower`, the upper places from `upper`.
@@ -73,12 +83,6 @@ pub(crate) trait Lanes:
     fn any(self) -> bool;
     /// Sum of the lanes.
     fn sum(self) -> i32;
-
-    /// a·b·2^-32 mod q, in (-q, q).
-    #[inline(always)]
-    fn mont_mul(self, other: Self) -> Self {
-        Self::mont_reduce(self.mul_wide(other))
-    }
 }
 
 /// The same 64-bit word of N Keccak states side by side.
@@ -95,8 +99,8 @@ pub(crate) trait Words: Copy {
 
 /// A room's door: whole polynomials, and groups of Keccak states.
 ///
-/// Representation, the same in every room: a `Coeffs` of R_q holds canonical coefficients in [0, q); one of T_q holds
-/// signed ones with |x| < 9q, in the order of Algorithm 41. So rooms can be compared, and exchanged, at any call.
+/// Representation, the same in every room: coefficients are canonical, in [0, q), between any two calls, and those of
+/// T_q are in the order of Algorithm 41. So rooms can be compared, and exchanged, at any call.
 pub(crate) trait Backend: Sync {
     /// The name under which a room can be forced.
     fn name(&self) -> &'static str;
@@ -116,8 +120,6 @@ pub(crate) trait Backend: Sync {
     fn inv_ntt(&self, w: &mut Coeffs);
     /// See [`crate::kernels::pointwise::dot`].
     fn dot(&self, a: &[NttPoly], b: &[NttPoly], out: &mut Coeffs);
-    /// See [`crate::kernels::pointwise::sub_ntt`].
-    fn sub_ntt(&self, a: &mut Coeffs, b: &Coeffs);
     /// See [`crate::kernels::pointwise::add`].
     fn add(&self, a: &mut Coeffs, b: &Coeffs);
     /// See [`crate::kernels::pointwise::sub`].
@@ -160,9 +162,6 @@ macro_rules! door {
             }
             fn dot(&self, a: &[NttPoly], b: &[NttPoly], out: &mut Coeffs) {
                 kernels::pointwise::dot::<$lanes>(*self, a, b, out)
-            }
-            fn sub_ntt(&self, a: &mut Coeffs, b: &Coeffs) {
-                kernels::pointwise::sub_ntt::<$lanes>(*self, a, b)
             }
             fn add(&self, a: &mut Coeffs, b: &Coeffs) {
                 kernels::pointwise::add::<$lanes>(*self, a, b)

@@ -2,10 +2,9 @@
 //! more than one lane, and it takes the paths inside a register that one lane never takes.
 
 use super::{Coeffs, Lanes, Words, door};
-use crate::fips204::params::Q;
 use crate::fips204::ring::NttPoly;
 use crate::keccak::{self, States};
-use crate::kernels::{self, QINV};
+use crate::kernels;
 use core::array::from_fn;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Sub};
 
@@ -34,18 +33,25 @@ lanewise!(Add add, Sub sub, BitAnd bitand, BitOr bitor, BitXor bitxor);
 
 impl Lanes for I32x8 {
     const N: usize = 8;
+    type Cell = [i32; 8];
     type Room = Plain8;
-    type Wide = [i64; 8];
+    type Wide = [u64; 8];
 
     #[inline(always)]
-    fn load(_: Plain8, from: &Coeffs, i: usize) -> Self {
-        let i = i & (256 - 8);
-        Self(from_fn(|j| from[i + j]))
+    fn cells(w: &Coeffs) -> &[[i32; 8]] {
+        w.as_chunks().0
     }
     #[inline(always)]
-    fn store(self, to: &mut Coeffs, i: usize) {
-        let i = i & (256 - 8);
-        to[i..i + 8].copy_from_slice(&self.0)
+    fn cells_mut(w: &mut Coeffs) -> &mut [[i32; 8]] {
+        w.as_chunks_mut().0
+    }
+    #[inline(always)]
+    fn load(_: Plain8, from: &[i32; 8]) -> Self {
+        Self(*from)
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [i32; 8]) {
+        *to = self.0
     }
     #[inline(always)]
     fn splat(_: Plain8, x: i32) -> Self {
@@ -64,19 +70,24 @@ impl Lanes for I32x8 {
         Self(self.0.map(|x| x << S))
     }
     #[inline(always)]
-    fn mul_wide(self, other: Self) -> [i64; 8] {
-        from_fn(|j| i64::from(self.0[j]) * i64::from(other.0[j]))
+    fn mul_wide(self, other: Self) -> [u64; 8] {
+        from_fn(|j| self.0[j].mul_wide(other.0[j]))
     }
     #[inline(always)]
-    fn add_wide(a: [i64; 8], b: [i64; 8]) -> [i64; 8] {
+    fn wide_zero(_: Plain8) -> [u64; 8] {
+        [0; 8]
+    }
+    #[inline(always)]
+    fn add_wide(a: [u64; 8], b: [u64; 8]) -> [u64; 8] {
         from_fn(|j| a[j] + b[j])
     }
     #[inline(always)]
-    fn mont_reduce(x: [i64; 8]) -> Self {
-        Self(x.map(|x| {
-            let t = (x as i32).wrapping_mul(QINV);
-            ((x - i64::from(t) * i64::from(Q)) >> 32) as i32
-        }))
+    fn mont_reduce(x: [u64; 8]) -> Self {
+        Self(x.map(i32::mont_reduce))
+    }
+    #[inline(always)]
+    fn mont_mul(self, zeta: Self) -> Self {
+        Self(from_fn(|j| self.0[j].mont_mul(zeta.0[j])))
     }
     #[inline(always)]
     fn halves(self, stride: usize) -> (Self, Self) {

@@ -14,16 +14,25 @@ pub(super) static ROOM: Portable = Portable(());
 
 impl Lanes for i32 {
     const N: usize = 1;
+    type Cell = i32;
     type Room = Portable;
-    type Wide = i64;
+    type Wide = u64;
 
     #[inline(always)]
-    fn load(_: Portable, from: &Coeffs, i: usize) -> i32 {
-        from[i & 255]
+    fn cells(w: &Coeffs) -> &[i32] {
+        w
     }
     #[inline(always)]
-    fn store(self, to: &mut Coeffs, i: usize) {
-        to[i & 255] = self
+    fn cells_mut(w: &mut Coeffs) -> &mut [i32] {
+        w
+    }
+    #[inline(always)]
+    fn load(_: Portable, from: &i32) -> i32 {
+        *from
+    }
+    #[inline(always)]
+    fn store(self, to: &mut i32) {
+        *to = self
     }
     #[inline(always)]
     fn splat(_: Portable, x: i32) -> i32 {
@@ -42,17 +51,27 @@ impl Lanes for i32 {
         self << S
     }
     #[inline(always)]
-    fn mul_wide(self, other: i32) -> i64 {
-        i64::from(self) * i64::from(other)
+    fn mul_wide(self, other: i32) -> u64 {
+        u64::from(self as u32) * u64::from(other as u32)
     }
     #[inline(always)]
-    fn add_wide(a: i64, b: i64) -> i64 {
+    fn wide_zero(_: Portable) -> u64 {
+        0
+    }
+    #[inline(always)]
+    fn add_wide(a: u64, b: u64) -> u64 {
         a + b
     }
     #[inline(always)]
-    fn mont_reduce(x: i64) -> i32 {
-        let t = (x as i32).wrapping_mul(QINV);
-        ((x - i64::from(t) * i64::from(Q)) >> 32) as i32
+    fn mont_reduce(x: u64) -> i32 {
+        // The low halves of x and of m·q agree, so their difference is 2^32 times that of the high halves.
+        let m = (x as u32).wrapping_mul(QINV as u32);
+        (x >> 32) as i32 - ((u64::from(m) * Q as u64) >> 32) as i32
+    }
+    #[inline(always)]
+    fn mont_mul(self, zeta: i32) -> i32 {
+        // 256q makes the factor positive: unsigned products are what a CPU without wide signed lanes is quick at.
+        i32::mont_reduce(u64::from((self as u32).wrapping_add(256 * Q as u32)) * u64::from(zeta as u32))
     }
     #[inline(always)]
     fn halves(self, _: usize) -> (i32, i32) {

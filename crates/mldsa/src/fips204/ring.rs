@@ -8,7 +8,7 @@ use crate::ct::Wipe;
 #[repr(align(64))]
 pub(crate) struct Poly(pub(crate) Coeffs);
 
-/// An element of T_q, in the order of Algorithm 41. Coefficients are signed, |x| < 9q; products carry a factor 2^-32.
+/// An element of T_q, in the order of Algorithm 41. Coefficients are canonical, in [0, q); products carry a factor 2^-32.
 #[derive(Clone)]
 #[repr(align(64))]
 pub struct NttPoly(pub(crate) Coeffs);
@@ -71,7 +71,7 @@ impl NttPoly {
 
     /// The difference of two products.
     pub(crate) fn sub(mut self, room: Room, other: &NttPoly) -> NttPoly {
-        room.sub_ntt(&mut self.0, &other.0);
+        room.sub(&mut self.0, &other.0);
         self
     }
 

@@ -39,8 +39,12 @@ pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
 #[inline(always)]
 fn round<W: Words>(a: [W; 25], rc: u64) -> [W; 25] {
     // θ
-    let parity = |x: usize| a[x].xor(a[x + 5]).xor(a[x + 10]).xor(a[x + 15]).xor(a[x + 20]);
-    let c = [parity(0), parity(1), parity(2), parity(3), parity(4)];
+    macro_rules! parity {
+        ($x:literal) => {
+            a[$x].xor(a[$x + 5]).xor(a[$x + 10]).xor(a[$x + 15]).xor(a[$x + 20])
+        };
+    }
+    let c = [parity!(0), parity!(1), parity!(2), parity!(3), parity!(4)];
     let d = [
         c[4].xor(c[1].rotl::<1>()),
         c[0].xor(c[2].rotl::<1>()),
@@ -62,20 +66,23 @@ fn round<W: Words>(a: [W; 25], rc: u64) -> [W; 25] {
         [rp!(2, 0, 62), rp!(3, 1, 55), rp!(4, 2, 39), rp!(0, 3, 41), rp!(1, 4, 2)],
     ];
     // χ
-    let chi = |row: [W; 5]| {
-        [
-            row[0].xor(row[1].and_not(row[2])),
-            row[1].xor(row[2].and_not(row[3])),
-            row[2].xor(row[3].and_not(row[4])),
-            row[3].xor(row[4].and_not(row[0])),
-            row[4].xor(row[0].and_not(row[1])),
-        ]
-    };
     let [mut r0, r1, r2, r3, r4] = [chi(b[0]), chi(b[1]), chi(b[2]), chi(b[3]), chi(b[4])];
     // ι
     r0[0] = r0[0].xor(W::splat(rc));
     [
         r0[0], r0[1], r0[2], r0[3], r0[4], r1[0], r1[1], r1[2], r1[3], r1[4], r2[0], r2[1], r2[2], r2[3],
         r2[4], r3[0], r3[1], r3[2], r3[3], r3[4], r4[0], r4[1], r4[2], r4[3], r4[4],
+    ]
+}
+
+/// χ on one row (FIPS 202, 3.2.4).
+#[inline(always)]
+fn chi<W: Words>(row: [W; 5]) -> [W; 5] {
+    [
+        row[0].xor(row[1].and_not(row[2])),
+        row[1].xor(row[2].and_not(row[3])),
+        row[2].xor(row[3].and_not(row[4])),
+        row[3].xor(row[4].and_not(row[0])),
+        row[4].xor(row[0].and_not(row[1])),
     ]
 }

@@ -14,8 +14,8 @@ pub(crate) fn norm_below<V: Lanes>(room: V::Room, w: &Coeffs, bound: i32) -> boo
     let q_plus_1 = V::splat(room, Q + 1);
     let limit = V::splat(room, bound - 1);
     let mut over = V::splat(room, 0);
-    for j in (0..256).step_by(V::N) {
-        let a = V::load(room, w, j);
+    for cell in V::cells(w) {
+        let a = V::load(room, cell);
         let upper = (half - a).sar::<31>(); // -1 where a > (q - 1)/2, whose absolute value is q - a = !a + q + 1
         let abs = (a ^ upper) + (upper & q_plus_1);
         over = over | (limit - abs).sar::<31>();

@@ -11,11 +11,11 @@ use crate::kernels::add_q_if_negative;
 #[inline(always)]
 pub(crate) fn power2round<V: Lanes>(room: V::Room, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs) {
     let round = V::splat(room, (1 << (D - 1)) - 1);
-    for j in (0..256).step_by(V::N) {
-        let a = V::load(room, r, j);
+    for ((r, r1), r0) in V::cells(r).iter().zip(V::cells_mut(r1)).zip(V::cells_mut(r0)) {
+        let a = V::load(room, r);
         let high = (a + round).sar::<D>();
-        add_q_if_negative(room, a - high.shl::<D>()).store(r0, j);
-        high.store(r1, j);
+        add_q_if_negative(room, a - high.shl::<D>()).store(r0);
+        high.store(r1);
     }
 }
 
@@ -47,10 +47,10 @@ fn split<V: Lanes, const G: i32>(room: V::Room, r: V) -> (V, V) {
 pub(crate) fn decompose<V: Lanes>(room: V::Room, gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs) {
     #[inline(always)]
     fn inner<V: Lanes, const G: i32>(room: V::Room, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs) {
-        for j in (0..256).step_by(V::N) {
-            let (high, low) = split::<V, G>(room, V::load(room, r, j));
-            high.store(r1, j);
-            add_q_if_negative(room, low).store(r0, j);
+        for ((r, r1), r0) in V::cells(r).iter().zip(V::cells_mut(r1)).zip(V::cells_mut(r0)) {
+            let (high, low) = split::<V, G>(room, V::load(room, r));
+            high.store(r1);
+            add_q_if_negative(room, low).store(r0);
         }
     }
     debug_assert!(r.iter().all(|&x| (0..Q).contains(&x)));
@@ -70,13 +70,13 @@ pub(crate) fn make_hint<V: Lanes>(room: V::Room, gamma2: i32, z: &Coeffs, r: &Co
     fn inner<V: Lanes, const G: i32>(room: V::Room, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32 {
         let (zero, one, q) = (V::splat(room, 0), V::splat(room, 1), V::splat(room, Q));
         let mut weight = zero;
-        for j in (0..256).step_by(V::N) {
-            let r = V::load(room, r, j);
-            let sum = add_q_if_negative(room, r + V::load(room, z, j) - q);
+        for ((z, r), h) in V::cells(z).iter().zip(V::cells(r)).zip(V::cells_mut(h)) {
+            let r = V::load(room, r);
+            let sum = add_q_if_negative(room, r + V::load(room, z) - q);
             let differ = split::<V, G>(room, r).0 ^ split::<V, G>(room, sum).0;
             let hint = (zero - differ).sar::<31>() & one;
             weight = weight + hint;
-            hint.store(h, j);
+            hint.store(h);
         }
         weight.sum()
     }
@@ -97,13 +97,13 @@ pub(crate) fn use_hint<V: Lanes>(room: V::Room, gamma2: i32, h: &Coeffs, r: &Coe
         let m = const { if G == GAMMA2_32 { 16 } else { 44 } }; // (q-1)/(2γ2)
         let (zero, one, m, last) =
             (V::splat(room, 0), V::splat(room, 1), V::splat(room, m), V::splat(room, m - 1));
-        for j in (0..256).step_by(V::N) {
-            let (r1, r0) = split::<V, G>(room, V::load(room, r, j));
+        for ((h, r), out) in V::cells(h).iter().zip(V::cells(r)).zip(V::cells_mut(out)) {
+            let (r1, r0) = split::<V, G>(room, V::load(room, r));
             let positive = (zero - r0).sar::<31>() & one; // r0 > 0
             let step = positive + positive - one;
-            let moved = r1 + (step & (zero - V::load(room, h, j)));
+            let moved = r1 + (step & (zero - V::load(room, h)));
             let moved = moved + (moved.sar::<31>() & m);
-            (moved - ((last - moved).sar::<31>() & m)).store(out, j);
+            (moved - ((last - moved).sar::<31>() & m)).store(out);
         }
     }
     match gamma2 {

@@ -2,9 +2,10 @@
 //! Without a name it lists the names. `./dev bench` builds the rivals, pins everything to one core and calls this.
 //!
 //! Each round runs one batch of ours and one of each rival for every row, so that whatever disturbs the machine
-//! disturbs all alike. A row shows the median of the rounds and the spread between their quartiles.
+//! disturbs all alike; time is the thread's own. A row shows the median of the rounds and the spread between their quartiles.
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
+mod clock;
 mod engine;
 mod peer;
 mod table;
@@ -64,7 +65,7 @@ impl Request {
                 return Ok(());
             }
             Some("engine") => {
-                let rounds = self.rounds.unwrap_or(9);
+                let rounds = self.rounds.unwrap_or(21);
                 engine::rows(&root, self.room.as_deref(), rounds, self.only.as_deref())?
             }
             Some(other) => return Err(format!("nothing to measure is called {other}")),

@@ -30,17 +30,20 @@ mod vectors;
 pub struct Dice(Box<dyn sha3::digest::XofReader>);
 
 impl Dice {
+    /// The numbers of this name.
     pub fn new(name: &str) -> Self {
         use sha3::digest::{ExtendableOutput, Update};
         Self(Box::new(sha3::Shake256::default().chain(name).finalize_xof()))
     }
 
+    /// The next bytes.
     pub fn array<const N: usize>(&mut self) -> [u8; N] {
         let mut bytes = [0; N];
         self.0.read(&mut bytes);
         bytes
     }
 
+    /// The next bytes, as many as asked.
     pub fn bytes(&mut self, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
         self.0.read(&mut bytes);

@@ -91,18 +91,34 @@ pub fn accumulated(subject: &dyn Subject, level: Level, count: u64) -> Result<[u
 
 /// Twelve decimal lines for every r in [0, q).
 pub fn field(subject: &dyn Subject) -> Result<[u8; 32], String> {
-    use std::fmt::Write;
     let mut all = oracle::Accumulator::default();
-    let mut text = String::new();
+    let mut text = Vec::new();
     for first in (0..Q.unsigned_abs()).step_by(256) {
         let lines = subject.field_lines(first).map_err(|why| why.to_string())?;
         text.clear();
-        for number in lines.iter().take((Q.unsigned_abs() - first) as usize).flatten() {
-            writeln!(text, "{number}").map_err(|why| why.to_string())?;
-        }
-        all.write(text.as_bytes());
+        let left = (Q.unsigned_abs() - first) as usize;
+        lines.iter().take(left).flatten().for_each(|&number| write_line(&mut text, number));
+        all.write(&text);
     }
     Ok(all.finish())
+}
+
+/// The number in decimal, and a newline: a hundred million of them are too many for `writeln!`.
+fn write_line(text: &mut Vec<u8>, number: i32) {
+    if number < 0 {
+        text.push(b'-');
+    }
+    let mut rest = number.unsigned_abs();
+    let begin = text.len();
+    loop {
+        text.push(b'0' + (rest % 10) as u8);
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    text[begin..].reverse();
+    text.push(b'\n');
 }
 
 /// Messages for the all-zero seed. The file does not say for which level their number of attempts is

@@ -22,14 +22,20 @@ const BATCH: Duration = Duration::from_millis(25);
 const SIGNING_BATCH: Duration = Duration::from_millis(150);
 
 /// Measures every row; `only` leaves out those whose name does not contain it.
-pub(crate) fn rows(root: &Path, room: Option<&str>, rounds: usize, only: Option<&str>) -> Result<Vec<Row>, String> {
+pub(crate) fn rows(
+    root: &Path,
+    room: Option<&str>,
+    rounds: usize,
+    only: Option<&str>,
+) -> Result<Vec<Row>, String> {
     hazmat::force_room(room).map_err(|why| why.to_string())?;
     let goals = Goals::read(root)?;
     let mut peers = PEERS.iter().map(|name| Peer::start(root, name)).collect::<Result<Vec<_>, _>>()?;
     let group = room.map_or("engine".to_owned(), |room| format!("engine-{room}"));
     eprintln!("room {}, {rounds} rounds, against {}", hazmat::room(), versions(&peers));
     let mut series = Vec::new();
-    for (operation, level) in OPERATIONS.iter().flat_map(|operation| LEVELS.map(|level| (*operation, level))) {
+    for (operation, level) in OPERATIONS.iter().flat_map(|operation| LEVELS.map(|level| (*operation, level)))
+    {
         let name = format!("{group}/{operation}/{level}");
         if only.is_none_or(|part| name.contains(part)) {
             series.push(Series::new(name, operation, level, &mut peers)?);
@@ -61,7 +67,12 @@ struct Series {
 
 impl Series {
     /// Finds out how many runs fill a batch.
-    fn new(name: String, operation: &'static str, level: &'static str, peers: &mut [Peer]) -> Result<Self, String> {
+    fn new(
+        name: String,
+        operation: &'static str,
+        level: &'static str,
+        peers: &mut [Peer],
+    ) -> Result<Self, String> {
         let batch = if operation.starts_with("sign") { SIGNING_BATCH } else { BATCH };
         let fill = |nanoseconds: f64| ((batch.as_nanos() as f64 / nanoseconds) as u64).max(1);
         let runs = fill(time(operation, level, 20)?);
@@ -129,14 +140,22 @@ fn time_at<P: ParameterSet>(operation: &str, runs: u64) -> Result<Duration, seal
                 black_box(SigningKey::<P>::from_seed(&seed(run)).verifying_key());
             }
             "sign" => {
-                black_box(SigningKey::<P>::from_seed(&seed(run)).sign(&mut OsRandom, Context::EMPTY, &message)?);
+                black_box(SigningKey::<P>::from_seed(&seed(run)).sign(
+                    &mut OsRandom,
+                    Context::EMPTY,
+                    &message,
+                )?);
             }
             "sign-expanded" => {
                 black_box(expanded.sign(&mut OsRandom, Context::EMPTY, &message)?);
             }
             "verify" => {
                 let signature = Signature::decode(&signed[run as usize % SIGNED])?;
-                VerifyingKey::<P>::decode(black_box(&public))?.verify(Context::EMPTY, &message, &signature)?;
+                VerifyingKey::<P>::decode(black_box(&public))?.verify(
+                    Context::EMPTY,
+                    &message,
+                    &signature,
+                )?;
             }
             _ => {
                 let signature = Signature::decode(&signed[run as usize % SIGNED])?;

@@ -14,7 +14,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// Everything that can be measured.
-const NAMES: [(&str, &str); 1] = [("engine", "key generation, signing and verification, from bytes and from expanded keys")];
+const NAMES: [(&str, &str); 1] =
+    [("engine", "key generation, signing and verification, from bytes and from expanded keys")];
 
 fn main() -> ExitCode {
     match Request::parse(std::env::args().skip(1)).and_then(|request| request.run()) {

@@ -20,11 +20,13 @@ impl Peer {
     pub(crate) fn start(root: &Path, name: &'static str) -> Result<Self, String> {
         let program = root.join("bench/peers").join(name).join("target/release/peer");
         let child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = child.map_err(|why| format!("{}: {why} (./dev bench builds it)", program.display()))?;
+        let mut child =
+            child.map_err(|why| format!("{}: {why} (./dev bench builds it)", program.display()))?;
         let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(format!("{name}: no pipes"));
         };
-        let mut peer = Self { name, version: String::new(), child, requests, answers: BufReader::new(answers) };
+        let mut peer =
+            Self { name, version: String::new(), child, requests, answers: BufReader::new(answers) };
         peer.version = peer.line()?;
         Ok(peer)
     }

@@ -14,7 +14,8 @@ fn main() {
         .include(&boringssl)
         .include(boringssl.join("include"))
         .warnings(false);
-    let flags = ["-fno-strict-aliasing", "-fno-common", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"];
+    let flags =
+        ["-fno-strict-aliasing", "-fno-common", "-fvisibility=hidden", "-fno-exceptions", "-fno-rtti"];
     flags.iter().for_each(|flag| {
         build.flag(flag);
     });
@@ -36,7 +37,8 @@ fn boring_sys() -> PathBuf {
     assert!(output.status.success(), "cargo metadata: {}", String::from_utf8_lossy(&output.stderr));
     let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).expect("cargo writes JSON");
     let mut packages = metadata["packages"].as_array().expect("metadata lists packages").iter();
-    let package = packages.find(|package| package["name"] == "boring-sys").expect("boring-sys is a dependency");
+    let package =
+        packages.find(|package| package["name"] == "boring-sys").expect("boring-sys is a dependency");
     let manifest = package["manifest_path"].as_str().expect("every package has a manifest");
     Path::new(manifest).parent().expect("a manifest lies in a folder").to_owned()
 }

@@ -7,9 +7,9 @@ use sealstone_mldsa::{Context, Level};
 use crate::Dice;
 use crate::forge::{Forge, MESSAGE};
 use crate::model::{self, Poly};
+use crate::vectors::oracle;
 use crate::vectors::shape::LEVELS;
 use crate::vectors::subject::{Fixed, Input, Sealstone, Secret, Subject, Trouble};
-use crate::vectors::oracle;
 
 fn forges() -> impl Iterator<Item = Forge> {
     LEVELS.into_iter().map(Forge::new)
@@ -214,7 +214,8 @@ fn use_hint_raises_at_r0_zero() {
         let bytes = forge.hint_bytes(&places);
         forge.accepted("lowered", &forge.sign(&z, &places, &bytes));
         let m = (8_380_417 - 1) / (2 * forge.shape.gamma2);
-        let mut w1: Vec<Poly> = w.iter().map(|w| w.map(|r| model::use_hint(&forge.shape, false, r))).collect();
+        let mut w1: Vec<Poly> =
+            w.iter().map(|w| w.map(|r| model::use_hint(&forge.shape, false, r))).collect();
         w1[poly][index] = (w1[poly][index] + 1) % m;
         let raised = forge.assemble(&model::commitment_of(&forge.shape, &forge.mu, &w1), &z, &bytes);
         forge.refused("raised", &raised);
@@ -269,7 +270,12 @@ fn challenge_from_the_first_32_bytes() {
     for level in LEVELS {
         let ours = Sealstone.sign(level, Secret::Seed(&[0; 32]), input, &[0; 32]).unwrap();
         for peer in peers {
-            assert_eq!(ours, peer.sign(level, Secret::Seed(&[0; 32]), input, &[0; 32]).unwrap(), "{}", peer.name());
+            assert_eq!(
+                ours,
+                peer.sign(level, Secret::Seed(&[0; 32]), input, &[0; 32]).unwrap(),
+                "{}",
+                peer.name()
+            );
         }
     }
 }
@@ -340,6 +346,37 @@ fn expanded_key_with_secrets_out_of_range() {
             }
         }
         assert!(ExpandedSigningKey::decode(forge.level, &good).is_ok());
+    }
+}
+
+/// The same with everything else computed anew from the wrong coefficient, so that nothing but its range is at fault.
+#[test]
+fn expanded_key_out_of_range_that_agrees_with_itself() {
+    for level in LEVELS {
+        let shape = crate::vectors::shape::shape(level);
+        let mut dice = Dice::new(&format!("secrets {level}"));
+        let bits = if shape.eta == 2 { 3 } else { 4 };
+        let mut small = |count: usize| -> Vec<Poly> {
+            let width = usize::try_from(2 * shape.eta + 1).unwrap();
+            (0..count)
+                .map(|_| std::array::from_fn(|_| i32::try_from(dice.below(width)).unwrap() - shape.eta))
+                .collect()
+        };
+        let (s1, s2) = (small(shape.l), small(shape.k));
+        let decoded = |s1: &[Poly], s2: &[Poly]| {
+            let (public, private) = model::keys_of(&shape, &[1; 32], &[2; 32], s1, s2);
+            (Sealstone.public_of(level, &private), public)
+        };
+        let (found, public) = decoded(&s1, &s2);
+        assert_eq!(found, Ok(public), "{level}: all in range");
+        for wrong in [-shape.eta - 1, shape.eta + 1 - (1 << bits)] {
+            let mut bad = s1.clone();
+            bad[shape.l - 1][255] = wrong;
+            assert!(matches!(decoded(&bad, &s2).0, Err(Trouble::Refused(_))), "{level}: s1 with {wrong}");
+            let mut bad = s2.clone();
+            bad[0][0] = wrong;
+            assert!(matches!(decoded(&s1, &bad).0, Err(Trouble::Refused(_))), "{level}: s2 with {wrong}");
+        }
     }
 }
 
@@ -448,7 +485,10 @@ fn reduction_left_out_in_the_transforms() {
         let bytes = forge.hint_bytes(&none);
         for _ in 0..12 {
             let signs: Vec<[u8; 256]> = (0..forge.shape.l).map(|_| dice.array()).collect();
-            let z: Vec<Poly> = signs.iter().map(|signs| signs.map(|x| if x & 1 == 1 { largest } else { -largest })).collect();
+            let z: Vec<Poly> = signs
+                .iter()
+                .map(|signs| signs.map(|x| if x & 1 == 1 { largest } else { -largest }))
+                .collect();
             forge.accepted("z of extremes", &forge.sign(&z, &none, &bytes));
         }
     }

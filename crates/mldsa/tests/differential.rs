@@ -30,7 +30,12 @@ fn keys_and_signatures() {
                 let ours = Sealstone.sign(level, Secret::Seed(&seed), input, &rnd).unwrap();
                 assert_eq!(Sealstone.verify(level, &public, input, &ours), Ok(()));
                 for peer in PEERS {
-                    assert_eq!(peer.keygen(level, &seed).unwrap(), (public.clone(), expanded.clone()), "{}", peer.name());
+                    assert_eq!(
+                        peer.keygen(level, &seed).unwrap(),
+                        (public.clone(), expanded.clone()),
+                        "{}",
+                        peer.name()
+                    );
                     let theirs = peer.sign(level, Secret::Seed(&seed), input, &rnd).unwrap();
                     assert!(ours == theirs, "{}: {input:?}", peer.name());
                 }

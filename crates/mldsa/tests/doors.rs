@@ -2,8 +2,8 @@
 
 use sealstone_mldsa::any;
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine, Error, KeygenJob, Level, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash,
-    PreHasher, SignJob, SigningKey, VerifyJob, hazmat,
+    Context, CpuEngine, Engine, Error, KeygenJob, Level, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    PreHash, PreHasher, SignJob, SigningKey, VerifyJob, hazmat,
 };
 
 use crate::Dice;
@@ -50,7 +50,8 @@ fn twelve_prehash_functions() {
         }
         assert_eq!(*hash.oid_der().last().unwrap(), oracle::oid_arc(hash));
         let formatted = oracle::formatted(b"ctx", Some(hash), &message);
-        let mu = public.prehashed(Context::new(b"ctx").unwrap(), hash, &oracle::digest(hash, &message)).unwrap();
+        let mu =
+            public.prehashed(Context::new(b"ctx").unwrap(), hash, &oracle::digest(hash, &message)).unwrap();
         assert_eq!(mu.as_bytes(), &oracle::mu(public.encode(), &formatted), "{}", hash.name());
         assert_eq!(hash.name().parse(), Ok(hash));
     }
@@ -82,7 +83,8 @@ fn batch_answers_as_alone() {
         let seeds: Vec<[u8; 32]> = (0..11).map(|i| [i; 32]).collect();
         let mut jobs: Vec<_> = seeds.iter().map(|seed| KeygenJob { seed, verifying_key: None }).collect();
         engine.keygen(&mut jobs);
-        let keys: Vec<_> = seeds.iter().map(|seed| Box::new(SigningKey::<P>::from_seed(seed).expand())).collect();
+        let keys: Vec<_> =
+            seeds.iter().map(|seed| Box::new(SigningKey::<P>::from_seed(seed).expand())).collect();
         for (job, key) in jobs.iter().zip(&keys) {
             assert!(job.verifying_key.as_ref() == Some(key.verifying_key()));
         }

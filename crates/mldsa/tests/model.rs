@@ -80,7 +80,9 @@ pub fn inv_ntt(w: &Poly) -> Poly {
 pub fn product(a_hat: &[Vec<Poly>], z: &[Poly]) -> Vec<Poly> {
     let z_hat: Vec<Poly> = z.iter().map(|z| ntt(&z.map(|x| modulo(x.into())))).collect();
     let entry = |row: &Vec<Poly>, i: usize| {
-        modulo(row.iter().zip(&z_hat).map(|(a, z)| i64::from(modulo(i64::from(a[i]) * i64::from(z[i])))).sum())
+        modulo(
+            row.iter().zip(&z_hat).map(|(a, z)| i64::from(modulo(i64::from(a[i]) * i64::from(z[i])))).sum(),
+        )
     };
     a_hat.iter().map(|row| inv_ntt(&std::array::from_fn(|i| entry(row, i)))).collect()
 }
@@ -123,6 +125,25 @@ pub fn z_decode(shape: &Shape, signature: &[u8]) -> Vec<Poly> {
     let bit = |poly: usize, at: usize| i32::from(field[poly * 32 * bits + at / 8] >> (at % 8) & 1);
     let value = |poly, i| (0..bits).map(|j| bit(poly, i * bits + j) << j).sum::<i32>();
     (0..shape.l).map(|poly| std::array::from_fn(|i| shape.gamma1 - value(poly, i))).collect()
+}
+
+/// FIPS 204, Algorithms 1, 22 and 24 for chosen s1 and s2, even ones out of range: the public key, and an expanded
+/// key that agrees with itself. Coefficients of s1 and s2 in [-η - excess, η], as their bits allow.
+pub fn keys_of(shape: &Shape, rho: &[u8; 32], k: &[u8; 32], s1: &[Poly], s2: &[Poly]) -> (Vec<u8>, Vec<u8>) {
+    let t: Vec<Poly> = product(&expand_a(shape, rho), s1)
+        .iter()
+        .zip(s2)
+        .map(|(a, b)| std::array::from_fn(|i| modulo(i64::from(a[i]) + i64::from(b[i]))))
+        .collect();
+    let low = |x: i32| (x + 4095).rem_euclid(8192) - 4095;
+    let t1 = t.iter().flat_map(|t| pack(&t.map(|x| (x - low(x)) >> 13), 10));
+    let public: Vec<u8> = rho.iter().copied().chain(t1).collect();
+    let bits = if shape.eta == 2 { 3 } else { 4 };
+    let secrets = s1.iter().chain(s2).flat_map(|s| pack(&s.map(|x| shape.eta - x), bits));
+    let t0 = t.iter().flat_map(|t| pack(&t.map(|x| 4096 - low(x)), 13));
+    let fixed = [&rho[..], k, &oracle::shake256::<64>(&[&public])].concat();
+    let private = fixed.into_iter().chain(secrets).chain(t0).collect();
+    (public, private)
 }
 
 fn pack(poly: &Poly, bits: usize) -> Vec<u8> {

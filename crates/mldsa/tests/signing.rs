@@ -142,7 +142,8 @@ fn y_repeated_within_a_signature() {
                 for other in &z[..i] {
                     assert!(distance(&[*one], &[*other]) > 2 * shape.beta);
                 }
-                let pairs = one.as_chunks::<2>().0.iter().filter(|pair| (pair[0] - pair[1]).abs() <= 2 * shape.beta);
+                let pairs =
+                    one.as_chunks::<2>().0.iter().filter(|pair| (pair[0] - pair[1]).abs() <= 2 * shape.beta);
                 assert!(pairs.count() < 16, "coefficients in pairs");
             }
         }

@@ -14,8 +14,7 @@ use super::{Options, bytes, oracle};
 
 /// SHA-256 of published signatures that are wrong: v1.1.0.38, sigGen, tgId 2, tcId 16 (HashML-DSA-44 with
 /// SHA2-512/256) neither verifies nor is reproduced by any of three independent implementations.
-const WRONG_SIGNATURES: [&str; 1] = 
-    ["aade4ae5adb78fb41e4f5a8fa1558b88873b096e0bbbe98e9d72a672c323ace1"];
+const WRONG_SIGNATURES: [&str; 1] = ["aade4ae5adb78fb41e4f5a8fa1558b88873b096e0bbbe98e9d72a672c323ace1"];
 
 /// A whole file of mode `T`.
 #[derive(Deserialize)]
@@ -175,7 +174,9 @@ impl SigGenGroup {
         })?;
         let rnd = match (&test.rnd, self.deterministic) {
             (None, true) => [0; 32],
-            (Some(rnd), false) => rnd.0.as_slice().try_into().map_err(|_| format!("rnd of {} bytes", rnd.len()))?,
+            (Some(rnd), false) => {
+                rnd.0.as_slice().try_into().map_err(|_| format!("rnd of {} bytes", rnd.len()))?
+            }
             (None, false) => return Err("hedged case without rnd".to_owned()),
             (Some(_), true) => return Err("deterministic case with rnd".to_owned()),
         };
@@ -183,7 +184,12 @@ impl SigGenGroup {
     }
 
     /// The published signature must neither come out nor verify, and our own for the same input must.
-    fn run_wrong(&self, examiner: &Examiner<'_>, test: &SigGenTest, report: &mut FileReport) -> Result<(), String> {
+    fn run_wrong(
+        &self,
+        examiner: &Examiner<'_>,
+        test: &SigGenTest,
+        report: &mut FileReport,
+    ) -> Result<(), String> {
         let (level, input, rnd) = self.question(test)?;
         let name = name(self.tg_id, test.tc_id, level, &self.interface().label());
         match not_reproduced(examiner, level, test, input, &rnd) {
@@ -287,15 +293,21 @@ impl Vectors for SigVer {
                 })?;
                 let public = match (&group.pk, &test.pk) {
                     (Some(public), None) | (None, Some(public)) => public,
-                    _ => return Err("the public key must stand either in the group or in the case".to_owned()),
+                    _ => {
+                        return Err("the public key must stand either in the group or in the case".to_owned());
+                    }
                 };
                 let outcome = test.sk.as_ref().map_or(Ok(()), |secret| {
                     examiner.public_of(level, secret).and_then(|found| same("public key", public, &found))
                 });
-                let outcome = outcome
-                    .and_then(|()| examiner.verifies(level, public, input, &test.signature, test.test_passed));
+                let outcome = outcome.and_then(|()| {
+                    examiner.verifies(level, public, input, &test.signature, test.test_passed)
+                });
                 let what = test.reason.as_deref().unwrap_or("verification");
-                report.case(name(group.tg_id, test.tc_id, level, &format!("{}, {what}", group.interface().label())), outcome);
+                report.case(
+                    name(group.tg_id, test.tc_id, level, &format!("{}, {what}", group.interface().label())),
+                    outcome,
+                );
             }
         }
         Ok(())
@@ -337,25 +349,27 @@ impl<'a> Interface<'a> {
         let kind = (self.signature_interface, self.pre_hash, self.external_mu);
         let no_hash = fields.hash_alg.is_none_or(|hash| hash == "none");
         match (kind, fields) {
-            (("internal", "none", false), Fields { message: Some(message), mu: None, context: None, .. }) if no_hash => {
-                Ok(Input::Internal { formatted: message })
-            }
-            (("internal", "none", true), Fields { message: None, mu: Some(mu), context: None, .. }) if no_hash => {
-                Ok(Input::Mu { mu })
-            }
-            (("external", "pure", false), Fields { message: Some(message), mu: None, context: Some(context), .. })
+            (("internal", "none", false), Fields { message: Some(message), mu: None, context: None, .. })
                 if no_hash =>
             {
-                Ok(Input::Pure { context, message })
+                Ok(Input::Internal { formatted: message })
             }
+            (("internal", "none", true), Fields { message: None, mu: Some(mu), context: None, .. })
+                if no_hash =>
+            {
+                Ok(Input::Mu { mu })
+            }
+            (
+                ("external", "pure", false),
+                Fields { message: Some(message), mu: None, context: Some(context), .. },
+            ) if no_hash => Ok(Input::Pure { context, message }),
             (
                 ("external", "preHash", false),
                 Fields { message: Some(message), mu: None, context: Some(context), hash_alg: Some(hash) },
             ) => Ok(Input::PreHash { context, hash: pre_hash(hash)?, message }),
-            (
-                ("internal", "none", _) | ("external", "pure" | "preHash", false),
-                _,
-            ) => Err(format!("the fields of a case do not fit its group ({})", self.label())),
+            (("internal", "none", _) | ("external", "pure" | "preHash", false), _) => {
+                Err(format!("the fields of a case do not fit its group ({})", self.label()))
+            }
             _ => Err(format!("unknown group type {kind:?}")),
         }
     }

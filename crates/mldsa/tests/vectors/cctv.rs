@@ -82,7 +82,8 @@ pub fn accumulated(subject: &dyn Subject, level: Level, count: u64) -> Result<[u
     let mut seed = oracle::seeds();
     let mut all = oracle::Accumulator::default();
     for index in 0..count {
-        let (public, signature) = subject.round(level, &seed()).map_err(|why| format!("key {index}: {why}"))?;
+        let (public, signature) =
+            subject.round(level, &seed()).map_err(|why| format!("key {index}: {why}"))?;
         all.write(&public);
         all.write(&signature);
     }

@@ -33,14 +33,19 @@ impl<'a> Examiner<'a> {
             subject.verify(level, &public, WITNESS, &signature)?;
             Ok::<_, Trouble>(Witness { level, public, expanded, signature })
         };
-        let witnesses = LEVELS.into_iter().map(witness).collect::<Result<_, _>>().map_err(|why| why.to_string())?;
+        let witnesses =
+            LEVELS.into_iter().map(witness).collect::<Result<_, _>>().map_err(|why| why.to_string())?;
         Ok(Self { subject, witnesses })
     }
 
     /// The public and the expanded private key of this seed are exactly these (`None`: not given).
     pub fn keygen(&self, level: Level, seed: &[u8]) -> Result<(Vec<u8>, Vec<u8>), String> {
-        let (public, expanded) = self.subject.keygen(level, seed).map_err(|why| format!("key generation {why}"))?;
-        let again = self.subject.public_of(level, &expanded).map_err(|why| format!("import of the private key {why}"))?;
+        let (public, expanded) =
+            self.subject.keygen(level, seed).map_err(|why| format!("key generation {why}"))?;
+        let again = self
+            .subject
+            .public_of(level, &expanded)
+            .map_err(|why| format!("import of the private key {why}"))?;
         same("public key of the imported private key", &public, &again)?;
         Ok((public, expanded))
     }
@@ -59,7 +64,8 @@ impl<'a> Examiner<'a> {
         input: Input<'_>,
         rnd: &[u8; 32],
     ) -> Result<Vec<u8>, String> {
-        let signature = self.subject.sign(level, secret, input, rnd).map_err(|why| format!("signing {why}"))?;
+        let signature =
+            self.subject.sign(level, secret, input, rnd).map_err(|why| format!("signing {why}"))?;
         let verdict = self.subject.verify(level, public, input, &signature);
         verdict.map_err(|why| format!("verification of the signature just made {why}"))?;
         Ok(signature)
@@ -106,7 +112,8 @@ impl<'a> Examiner<'a> {
 
     /// μ is exactly this.
     pub fn mu(&self, level: Level, public: &[u8], input: Input<'_>, expected: &[u8]) -> Result<(), String> {
-        let mu = self.subject.mu(level, public, input).map_err(|why| format!("message representative {why}"))?;
+        let mu =
+            self.subject.mu(level, public, input).map_err(|why| format!("message representative {why}"))?;
         same("message representative", expected, &mu)
     }
 

@@ -39,7 +39,8 @@ pub fn read(text: &[u8]) -> Result<Box<dyn Vectors>, String> {
     let shape: Value = serde_json::from_slice(text).map_err(|why| format!("not JSON: {why}"))?;
     let has = |value: &Value, names: &[&str]| names.iter().all(|name| value.get(name).is_some());
     match &shape {
-        Value::Object(_) if has(&shape, &["algorithm", "mode", "testGroups"]) => match shape["mode"].as_str() {
+        Value::Object(_) if has(&shape, &["algorithm", "mode", "testGroups"]) => match shape["mode"].as_str()
+        {
             Some("keyGen") => boxed::<acvp::KeyGen>(text),
             Some("sigGen") => boxed::<acvp::SigGen>(text),
             Some("sigVer") => boxed::<acvp::SigVer>(text),
@@ -69,5 +70,7 @@ pub fn read(text: &[u8]) -> Result<Box<dyn Vectors>, String> {
 }
 
 fn boxed<T: Vectors + DeserializeOwned + 'static>(text: &[u8]) -> Result<Box<dyn Vectors>, String> {
-    serde_json::from_slice::<T>(text).map(|vectors| Box::new(vectors) as Box<dyn Vectors>).map_err(|why| why.to_string())
+    serde_json::from_slice::<T>(text)
+        .map(|vectors| Box::new(vectors) as Box<dyn Vectors>)
+        .map_err(|why| why.to_string())
 }

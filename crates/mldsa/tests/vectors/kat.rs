@@ -35,15 +35,16 @@ impl Vectors for Libcrux {
 
     fn run(&self, examiner: &Examiner<'_>, _: Options, report: &mut FileReport) -> Result<(), String> {
         let modes = LEVELS.into_iter().flat_map(|level| [(level, false), (level, true)]);
-        let mode = modes
-            .into_iter()
-            .find(|&(level, hashed)| self.0.iter().take(3).any(|case| case.run(examiner, level, hashed).is_ok()));
+        let mode = modes.into_iter().find(|&(level, hashed)| {
+            self.0.iter().take(3).any(|case| case.run(examiner, level, hashed).is_ok())
+        });
         let Some((level, hashed)) = mode else {
             return Err("no level and mode give the digests of the first cases".to_owned());
         };
         for (index, case) in self.0.iter().enumerate() {
             let mode = if hashed { "HashML-DSA SHAKE128" } else { "pure" };
-            report.case(format!("{index} ({}, {mode})", shape(level).name), case.run(examiner, level, hashed));
+            report
+                .case(format!("{index} ({}, {mode})", shape(level).name), case.run(examiner, level, hashed));
         }
         Ok(())
     }
@@ -52,8 +53,16 @@ impl Vectors for Libcrux {
 impl LibcruxCase {
     fn run(&self, examiner: &Examiner<'_>, level: Level, hashed: bool) -> Result<(), String> {
         let (public, expanded) = examiner.keygen(level, &self.key_generation_seed)?;
-        same("SHA3-256 of the public key", &self.sha3_256_hash_of_verification_key, &oracle::sha3_256(&public))?;
-        same("SHA3-256 of the private key", &self.sha3_256_hash_of_signing_key, &oracle::sha3_256(&expanded))?;
+        same(
+            "SHA3-256 of the public key",
+            &self.sha3_256_hash_of_verification_key,
+            &oracle::sha3_256(&public),
+        )?;
+        same(
+            "SHA3-256 of the private key",
+            &self.sha3_256_hash_of_signing_key,
+            &oracle::sha3_256(&expanded),
+        )?;
         let (context, message): (&[u8], &[u8]) = (&[], &self.message);
         let input = if hashed {
             Input::PreHash { context, hash: PreHash::Shake128, message }
@@ -61,7 +70,8 @@ impl LibcruxCase {
             Input::Pure { context, message }
         };
         let rnd = rnd(&self.signing_randomness)?;
-        let signature = examiner.sign(level, Secret::Seed(&self.key_generation_seed), &public, input, &rnd)?;
+        let signature =
+            examiner.sign(level, Secret::Seed(&self.key_generation_seed), &public, input, &rnd)?;
         same("SHA3-256 of the signature", &self.sha3_256_hash_of_signature, &oracle::sha3_256(&signature))
     }
 }
@@ -112,7 +122,8 @@ impl AwsLcCase {
         whole_or_digest("public key", &self.pk, &self.pk_sha256, &public)?;
         whole_or_digest("private key", &self.sk, &self.sk_sha256, &expanded)?;
         let input = Input::Pure { context: &self.ctx, message: &self.msg };
-        let mut signed = examiner.sign(level, Secret::Expanded(&expanded), &public, input, &rnd(&self.rng)?)?;
+        let mut signed =
+            examiner.sign(level, Secret::Expanded(&expanded), &public, input, &rnd(&self.rng)?)?;
         signed.extend_from_slice(&self.msg);
         whole_or_digest("signed message", &self.sm, &self.sm_sha256, &signed)
     }
@@ -168,8 +179,12 @@ impl BouncyCastleCase {
             digits => bytes::decode(digits)?,
         };
         let (input, formatted) = match (&self.message_hash, &self.message_prime) {
-            (None, None) if self.context == "none" => (Input::Internal { formatted: message }, message.to_vec()),
-            (None, None) => (Input::Pure { context: &context, message }, oracle::formatted(&context, None, message)),
+            (None, None) if self.context == "none" => {
+                (Input::Internal { formatted: message }, message.to_vec())
+            }
+            (None, None) => {
+                (Input::Pure { context: &context, message }, oracle::formatted(&context, None, message))
+            }
             (Some(digest), Some(expected)) if self.context != "none" => {
                 let hash = PreHash::Sha2_512;
                 let formatted = oracle::formatted(&context, Some(hash), message);
@@ -188,7 +203,12 @@ impl BouncyCastleCase {
 }
 
 /// The bytes themselves or their SHA-256 stand in the file; exactly one of the two.
-fn whole_or_digest(what: &str, whole: &Option<Hex>, digest: &Option<Hex>, found: &[u8]) -> Result<(), String> {
+fn whole_or_digest(
+    what: &str,
+    whole: &Option<Hex>,
+    digest: &Option<Hex>,
+    found: &[u8],
+) -> Result<(), String> {
     match (whole, digest) {
         (Some(whole), None) => same(what, whole, found),
         (None, Some(digest)) => same(&format!("SHA-256 of the {what}"), digest, &oracle::sha256(&[found])),

@@ -45,7 +45,12 @@ pub struct Options {
 }
 
 /// Runs every vector file in `paths` (files or folders) and calls `each` after each file.
-pub fn run(examiner: &Examiner<'_>, paths: &[PathBuf], options: Options, each: &mut dyn FnMut(&FileReport)) -> Report {
+pub fn run(
+    examiner: &Examiner<'_>,
+    paths: &[PathBuf],
+    options: Options,
+    each: &mut dyn FnMut(&FileReport),
+) -> Report {
     let mut report = Report::default();
     for path in paths {
         let files = match files_under(path) {
@@ -107,7 +112,9 @@ fn files_under(path: &Path) -> Result<Vec<Candidate>, String> {
         return Ok(vec![Candidate { path: path.to_owned(), sure: true }]);
     }
     let mut entries = fs::read_dir(path)
-        .and_then(|entries| entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>())
+        .and_then(|entries| {
+            entries.map(|entry| entry.map(|entry| entry.path())).collect::<Result<Vec<_>, _>>()
+        })
         .map_err(|why| why.to_string())?;
     entries.sort();
     let mut files = Vec::new();
@@ -124,5 +131,8 @@ fn files_under(path: &Path) -> Result<Vec<Candidate>, String> {
 
 /// Whether the file holds JSON although its name does not say so.
 fn looks_like_json(path: &Path) -> bool {
-    fs::read(path).ok().and_then(|bytes| format::unpack(&bytes).ok()).is_some_and(|text| format::is_json(&text))
+    fs::read(path)
+        .ok()
+        .and_then(|bytes| format::unpack(&bytes).ok())
+        .is_some_and(|text| format::is_json(&text))
 }

@@ -73,7 +73,19 @@ pub fn formatted(context: &[u8], hash: Option<PreHash>, message: &[u8]) -> Vec<u
     match hash {
         None => bytes.extend_from_slice(message),
         Some(hash) => {
-            bytes.extend_from_slice(&[0x06, 0x09, 0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, oid_arc(hash)]);
+            bytes.extend_from_slice(&[
+                0x06,
+                0x09,
+                0x60,
+                0x86,
+                0x48,
+                0x01,
+                0x65,
+                0x03,
+                0x04,
+                0x02,
+                oid_arc(hash),
+            ]);
             bytes.extend_from_slice(&digest(hash, message));
         }
     }

@@ -87,7 +87,10 @@ pub fn shape(level: Level) -> Shape {
 
 /// The level of a name as the standard writes it.
 pub fn level_named(name: &str) -> Result<Level, String> {
-    LEVELS.into_iter().find(|&level| shape(level).name == name).ok_or_else(|| format!("unknown parameter set {name:?}"))
+    LEVELS
+        .into_iter()
+        .find(|&level| shape(level).name == name)
+        .ok_or_else(|| format!("unknown parameter set {name:?}"))
 }
 
 /// The level whose signatures have this length.

@@ -2,7 +2,9 @@
 //! peer or a device can sit the same exam.
 
 use sealstone_mldsa::any::{ExpandedSigningKey, Signature, SigningKey, VerifyingKey};
-use sealstone_mldsa::{Context, Error, Level, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash, Randomness, hazmat};
+use sealstone_mldsa::{
+    Context, Error, Level, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, PreHash, Randomness, hazmat,
+};
 
 use super::oracle;
 
@@ -64,7 +66,13 @@ pub trait Subject {
     /// The public key of an expanded private key.
     fn public_of(&self, level: Level, expanded: &[u8]) -> Result<Vec<u8>, Trouble>;
     /// The signature made with this `rnd`; 32 zero bytes make the deterministic variant.
-    fn sign(&self, level: Level, secret: Secret<'_>, input: Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Trouble>;
+    fn sign(
+        &self,
+        level: Level,
+        secret: Secret<'_>,
+        input: Input<'_>,
+        rnd: &[u8; 32],
+    ) -> Result<Vec<u8>, Trouble>;
     /// Whether the signature is good.
     fn verify(&self, level: Level, public: &[u8], input: Input<'_>, signature: &[u8]) -> Result<(), Trouble>;
     /// The public key of a seed, and its deterministic signature of the empty message, which must verify: the
@@ -104,7 +112,13 @@ impl Subject for Sealstone {
         Ok(key.verifying_key().encode().to_vec())
     }
 
-    fn sign(&self, level: Level, secret: Secret<'_>, input: Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Trouble> {
+    fn sign(
+        &self,
+        level: Level,
+        secret: Secret<'_>,
+        input: Input<'_>,
+        rnd: &[u8; 32],
+    ) -> Result<Vec<u8>, Trouble> {
         let key = match secret {
             Secret::Seed(seed) => SigningKey::try_from_seed(level, seed)?.expand(),
             Secret::Expanded(bytes) => ExpandedSigningKey::decode(level, bytes)?,
@@ -181,7 +195,9 @@ impl Subject for Sealstone {
 fn sign_expanded(key: &ExpandedSigningKey, input: Input<'_>, rnd: &[u8; 32]) -> Result<Vec<u8>, Trouble> {
     let hedged = rnd != &[0; 32];
     let signature = match input {
-        Input::Pure { context, message } if hedged => key.sign(&mut Fixed(*rnd), Context::new(context)?, message)?,
+        Input::Pure { context, message } if hedged => {
+            key.sign(&mut Fixed(*rnd), Context::new(context)?, message)?
+        }
         Input::Pure { context, message } => {
             let deterministic = key.sign_deterministic(Context::new(context)?, message)?;
             let zeros = key.sign(&mut Fixed(*rnd), Context::new(context)?, message)?;

@@ -87,7 +87,8 @@ impl Vectors for SignNoSeed {
     fn run(&self, examiner: &Examiner<'_>, _: Options, report: &mut FileReport) -> Result<(), String> {
         let level = self.0.level(|group| (&group.r#type, group.tests.len()), "MlDsaSign")?;
         for group in &self.0.test_groups {
-            let key = Key { secret: Secret::Expanded(&group.private_key), public: group.public_key.as_deref() };
+            let key =
+                Key { secret: Secret::Expanded(&group.private_key), public: group.public_key.as_deref() };
             group.tests.iter().try_for_each(|test| test.sign(examiner, level, key, report))?;
         }
         Ok(())
@@ -138,7 +139,13 @@ struct Key<'a> {
 }
 
 impl Test {
-    fn sign(&self, examiner: &Examiner<'_>, level: Level, key: Key<'_>, report: &mut FileReport) -> Result<(), String> {
+    fn sign(
+        &self,
+        examiner: &Examiner<'_>,
+        level: Level,
+        key: Key<'_>,
+        report: &mut FileReport,
+    ) -> Result<(), String> {
         let context = self.ctx.as_deref().unwrap_or_default();
         let input = match (&self.msg, &self.mu) {
             (Some(message), _) => Input::Pure { context, message },

@@ -4,7 +4,8 @@
 //! Takes files or folders, plain or gzip, in the formats of NIST ACVP, Wycheproof, CCTV and others (the content
 //! decides), prints what ran, passed and failed per file, and ends with `N passed, N failed`. Exit status: 0 if
 //! everything passed, 1 if a case or a file failed, 2 if it was called wrongly.
-#![allow(clippy::print_stdout)]
+#![allow(clippy::print_stdout, reason = "its output is what it is for")]
+#![allow(clippy::integer_division_remainder_used, reason = "no secret here")]
 
 #[path = "../tests/vectors/mod.rs"]
 #[allow(dead_code, unreachable_pub, reason = "shared with the tests, which use more of it")]

@@ -117,7 +117,7 @@ fn signed(level: Level, dice: &mut Dice) -> (Vec<u8>, Vec<u8>, Input<'static>) {
 }
 
 /// One of the alterations that decoders get wrong: bits anywhere, bytes of z at their ends, and the hint.
-fn mutate(level: Level, dice: &mut Dice, signature: &mut Vec<u8>) {
+fn mutate(level: Level, dice: &mut Dice, signature: &mut [u8]) {
     let shape = shape(level);
     let len = signature.len();
     let hint = len - shape.omega - shape.k;

@@ -103,7 +103,7 @@ fn contexts() {
                 continue;
             }
             let context = context.unwrap();
-            if level == LEVELS[0] || len < 3 || len > 253 {
+            if level == LEVELS[0] || !(3..=253).contains(&len) {
                 let signature = key.sign_deterministic(context, b"").unwrap();
                 assert_eq!(public.verify(context, b"", &signature), Ok(()));
                 if let Some(before) = before.replace(signature) {

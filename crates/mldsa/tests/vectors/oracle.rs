@@ -8,7 +8,7 @@ use sha3::{Sha3_224, Sha3_256, Sha3_384, Sha3_512, Shake128, Shake256};
 
 /// SHA-256.
 pub fn sha256(parts: &[&[u8]]) -> Vec<u8> {
-    parts.iter().fold(Sha256::new(), |hash, part| sha2::Digest::chain_update(hash, part)).finalize().to_vec()
+    parts.iter().fold(Sha256::new(), sha2::Digest::chain_update).finalize().to_vec()
 }
 
 /// SHA3-256.

@@ -1,1 +1,53 @@
-//! See ARCHITECTURE.md.
+//! An OAuth 2.0 authorization server whose tokens are signed with ML-DSA.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), sealstone_auth::Error> {
+//! use sealstone_auth::{Config, NewClient, Server, World};
+//!
+//! let server = Server::bind(Config::default(), World::default()).await?;
+//! let (client, secret) = server.admin().add_client(NewClient::default()).await?;
+//! println!("{} may ask {}/token", client.id, server.issuer());
+//! # let _ = secret;
+//! server.run(std::future::pending()).await;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Servers are stateless; all truth is in one compare-and-set [`Store`]. A token request reads a snapshot by one atomic
+//! load, takes no lock and writes nothing: see [`snapshot`] and [`protocol::token_client`].
+//!
+//! | room | what it holds | what it must not know |
+//! |---|---|---|
+//! | [`protocol`] | the flows, as functions of request, snapshot, time and chance | HTTP, sockets, clocks |
+//! | `http` | addresses, methods, headers, statuses, connections | what a flow decides |
+//! | [`snapshot`] | what the token path reads | who asks |
+//! | [`store`] | versioned records | what they mean |
+//! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
+//! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
+
+#![forbid(unsafe_code)]
+
+pub mod admin;
+pub mod client;
+pub mod clock;
+pub mod config;
+mod data_dir;
+mod error;
+mod http;
+mod issuer;
+pub mod keys;
+pub mod log;
+pub mod protocol;
+mod run;
+pub mod snapshot;
+pub mod store;
+pub mod tls;
+
+pub use admin::{Admin, NewClient};
+pub use client::{Client, ClientSecret, Grant};
+pub use clock::{Clock, Randomness};
+pub use config::Config;
+pub use error::{ConfigError, Error};
+pub use issuer::Issuer;
+pub use run::{Server, World, run};
+pub use store::Store;

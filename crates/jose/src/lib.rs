@@ -1,1 +1,50 @@
-//! See ARCHITECTURE.md.
+//! JSON Web Keys, Signatures and Tokens with ML-DSA (RFC 9964), ECDSA and Ed25519.
+//!
+//! Data walks one way. A token is text, then [`jws::Unverified`], then [`jws::Verified`], then, when its claims
+//! have passed the rules, a [`jwt::Token`]: each step is a type of its own, and there is no road back. The
+//! algorithm always comes from the key, never from the token.
+//!
+//! ```
+//! use std::time::Duration;
+//! use sealstone_jose::{Algorithm, PrivateKey, UnixSeconds, jws, jwt};
+//!
+//! # fn main() -> Result<(), sealstone_jose::Error> {
+//! let key = PrivateKey::generate(Algorithm::Es256)?;
+//! let now = UnixSeconds(1_800_000_000);
+//! let claims = jwt::Claims::new()
+//!     .with("iss", "https://id.example")
+//!     .with("aud", "orders")
+//!     .with("exp", now.0 + 300);
+//! let token = jwt::sign(&key, "at+jwt", &claims)?;
+//!
+//! let rules = jwt::Rules::new()
+//!     .issuer("https://id.example")
+//!     .audience("orders")
+//!     .typ("at+jwt")
+//!     .leeway(Duration::from_secs(5));
+//! let verified = jws::Unverified::parse(&token)?.verify(key.public())?;
+//! let token = rules.check(verified, now)?;
+//! assert_eq!(token.claims().issuer(), Some("https://id.example"));
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Change `Es256` to `MlDsa65` and nothing else changes but the size.
+
+#![forbid(unsafe_code)]
+
+mod alg;
+mod b64;
+mod error;
+mod json;
+mod jwk;
+pub mod jws;
+pub mod jwt;
+mod key;
+pub mod size;
+
+pub use alg::Algorithm;
+pub use error::Error;
+pub use jwk::{Ignored, Jwk, JwkSet, PrivateJwk};
+pub use jwt::UnixSeconds;
+pub use key::{PrivateKey, PublicKey};

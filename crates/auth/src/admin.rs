@@ -1,0 +1,199 @@
+//! What an administrator does to a store: clients come and go. Running servers on the same store notice by themselves,
+//! within `store.poll_milliseconds`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sealstone_jose::Algorithm;
+
+use crate::Error;
+use crate::client::{Client, ClientSecret, Grant};
+use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
+use crate::config::Config;
+use crate::data_dir;
+use crate::protocol::token_client::is_scope_token;
+use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
+
+/// The lifetime of tokens where a client names none.
+pub const DEFAULT_TOKEN_LIFETIME_SECONDS: u64 = 900;
+
+/// A store in an administrator's hands.
+pub struct Admin {
+    algorithms: Vec<Algorithm>,
+    clock: Arc<dyn Clock>,
+    max_lifetime_seconds: u64,
+    randomness: Arc<dyn Randomness>,
+    store: Arc<dyn Store>,
+}
+
+/// A client to be registered. `NewClient::default()` may get ML-DSA-65 tokens for 15 minutes by client credentials,
+/// without scopes, for the issuer as audience.
+#[derive(Clone, Debug)]
+pub struct NewClient {
+    /// The algorithm of its tokens: one of `tokens.algorithms`.
+    pub algorithm: Algorithm,
+    /// The audiences of its tokens. Empty: the issuer.
+    pub audiences: Vec<String>,
+    /// What it may ask the token endpoint for.
+    pub grants: BTreeSet<Grant>,
+    /// Its identifier; `None` draws one.
+    pub id: Option<String>,
+    /// A name for people.
+    pub name: String,
+    /// The audiences it answers for as a resource server.
+    pub resources: Vec<String>,
+    /// The scopes it may have.
+    pub scopes: BTreeSet<String>,
+    /// How long its tokens live.
+    pub token_lifetime_seconds: u64,
+}
+
+impl Default for NewClient {
+    fn default() -> Self {
+        Self {
+            algorithm: Algorithm::MlDsa65,
+            audiences: Vec::new(),
+            grants: BTreeSet::from([Grant::ClientCredentials]),
+            id: None,
+            name: String::new(),
+            resources: Vec::new(),
+            scopes: BTreeSet::new(),
+            token_lifetime_seconds: DEFAULT_TOKEN_LIFETIME_SECONDS,
+        }
+    }
+}
+
+impl Admin {
+    /// Opens the store of a configuration's data directory, whether or not a server runs on it.
+    pub fn open(config: &Config) -> Result<Self, Error> {
+        config.check()?;
+        data_dir::create(&config.data_dir)?;
+        let store = Sqlite::open(&data_dir::store(&config.data_dir))?;
+        Ok(Self::new(config, Arc::new(store), Arc::new(SystemClock), Arc::new(OsRandomness)))
+    }
+
+    /// An administrator of a store that is open already.
+    pub fn new(
+        config: &Config,
+        store: Arc<dyn Store>,
+        clock: Arc<dyn Clock>,
+        randomness: Arc<dyn Randomness>,
+    ) -> Self {
+        Self {
+            algorithms: config.tokens.algorithms.clone(),
+            clock,
+            max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            randomness,
+            store,
+        }
+    }
+
+    /// Registers a client and draws its secret, which is not kept and cannot be shown again.
+    /// Errors: `ClientInvalid`, `ClientExists`.
+    pub async fn add_client(&self, new: NewClient) -> Result<(Client, ClientSecret), Error> {
+        let id = match &new.id {
+            Some(id) => id.clone(),
+            None => random_id(&*self.randomness)?,
+        };
+        self.check(&id, &new)?;
+        let secret = ClientSecret::generate(&*self.randomness)?;
+        let now = self.clock.now();
+        let client = Client {
+            algorithm: new.algorithm,
+            audiences: new.audiences,
+            created_at: now,
+            grants: new.grants,
+            id: id.clone(),
+            name: new.name,
+            resources: new.resources,
+            scopes: new.scopes,
+            secret_hash: secret.hash(),
+            token_lifetime_seconds: new.token_lifetime_seconds,
+        };
+        let record =
+            NewRecord { kind: Kind::Client, id: id.clone(), expires_at: None, body: client.to_body()? };
+        match self.store.insert(record, now).await? {
+            Write::Done(_) => Ok((client, secret)),
+            Write::Refused => Err(Error::ClientExists { id }),
+        }
+    }
+
+    /// The registered clients, by id, each with the version of its record.
+    pub async fn list_clients(&self) -> Result<Vec<(Client, Version)>, Error> {
+        let records = self.store.list(Kind::Client, Version::ZERO, self.clock.now()).await?;
+        let clients = records.iter().map(|record| Ok((Client::from_record(record)?, record.version)));
+        let mut clients = clients.collect::<Result<Vec<_>, Error>>()?;
+        clients.sort_by(|(a, _), (b, _)| a.id.cmp(&b.id));
+        Ok(clients)
+    }
+
+    /// Removes a client; its tokens cease to be active. With `expected`, only if its record still has that version.
+    /// Errors: `ClientUnknown`, also when another change came first.
+    pub async fn remove_client(&self, id: &str, expected: Option<Version>) -> Result<(), Error> {
+        let unknown = || Error::ClientUnknown { id: id.to_owned() };
+        let expected = match expected {
+            Some(version) => version,
+            None => self.store.read(Kind::Client, id, self.clock.now()).await?.ok_or_else(unknown)?.version,
+        };
+        match self.store.remove(Kind::Client, id, expected).await? {
+            Write::Done(_) => Ok(()),
+            Write::Refused => Err(unknown()),
+        }
+    }
+
+    /// Every bound of a client's fields.
+    fn check(&self, id: &str, new: &NewClient) -> Result<(), Error> {
+        let invalid = |field, what: String, hint: &str| {
+            Err(Error::ClientInvalid { field, what, hint: hint.to_owned() })
+        };
+        if id.is_empty() || id.len() > 128 || !id.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return invalid(
+                "id",
+                format!("{} bytes", id.len()),
+                "1 to 128 printable ASCII characters without spaces",
+            );
+        }
+        if new.name.len() > 256 || new.name.chars().any(char::is_control) {
+            return invalid(
+                "name",
+                "too long or with control characters".into(),
+                "at most 256 bytes on one line",
+            );
+        }
+        if let Some(scope) = new.scopes.iter().find(|scope| scope.len() > 128 || !is_scope_token(scope)) {
+            let hint = "printable ASCII without space, quotation mark or backslash, as in orders:read";
+            return invalid("scope", format!("`{}`", scope.escape_debug()), hint);
+        }
+        for (field, names) in [("audience", &new.audiences), ("resource", &new.resources)] {
+            let wrong = |name: &&String| {
+                name.is_empty() || name.len() > 512 || !name.bytes().all(|b| b.is_ascii_graphic())
+            };
+            if let Some(name) = names.iter().find(wrong) {
+                let hint = "printable ASCII without spaces, as in https://orders.example.org";
+                return invalid(field, format!("`{}`", name.escape_debug()), hint);
+            }
+        }
+        if !self.algorithms.contains(&new.algorithm) {
+            let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
+            let hint = format!(
+                "enabled are {}; `tokens.algorithms` in the configuration enables more",
+                enabled.join(", ")
+            );
+            return invalid("algorithm", format!("{} is not enabled", new.algorithm.name()), &hint);
+        }
+        if new.token_lifetime_seconds == 0 || new.token_lifetime_seconds > self.max_lifetime_seconds {
+            let hint = format!(
+                "1 to {} seconds; `tokens.max_lifetime_seconds` sets the bound",
+                self.max_lifetime_seconds
+            );
+            return invalid("token lifetime", format!("{} seconds", new.token_lifetime_seconds), &hint);
+        }
+        Ok(())
+    }
+}
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admin").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,198 @@
+//! What a client is: its id, the hash of its secret, and what it may ask for.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt;
+use std::sync::Arc;
+
+use aws_lc_rs::{constant_time, digest};
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sealstone_jose::{Algorithm, UnixSeconds};
+use serde::{Deserialize, Serialize};
+use zeroize::Zeroizing;
+
+use crate::Error;
+use crate::clock::{Randomness, random_secret};
+use crate::store::Record;
+
+/// A registered client.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Client {
+    /// The algorithm that signs its tokens.
+    pub algorithm: Algorithm,
+    /// The audiences of its tokens, and the resources it may narrow them to (RFC 8707). Empty: the issuer.
+    pub audiences: Vec<String>,
+    /// When it was registered. No token from before is its own.
+    pub created_at: UnixSeconds,
+    /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
+    pub grants: BTreeSet<Grant>,
+    /// Its identifier, RFC 6749 §2.2.
+    pub id: String,
+    /// A name for people.
+    pub name: String,
+    /// The audiences it answers for as a resource server: it may introspect their tokens, RFC 7662 §4.
+    pub resources: Vec<String>,
+    /// The scopes it may have, RFC 6749 §3.3; all of them when it asks for none.
+    pub scopes: BTreeSet<String>,
+    /// The hash of its secret.
+    pub secret_hash: SecretHash,
+    /// How long its tokens live.
+    pub token_lifetime_seconds: u64,
+}
+
+/// What a client may ask the token endpoint for.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Grant {
+    /// RFC 6749 §4.4.
+    ClientCredentials,
+}
+
+impl Grant {
+    /// Every grant there is.
+    pub const ALL: [Grant; 1] = [Grant::ClientCredentials];
+
+    /// Its `grant_type`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Grant::ClientCredentials => "client_credentials",
+        }
+    }
+}
+
+/// A client's secret as it is shown once, at registration: 256 random bits. Wiped when dropped.
+pub struct ClientSecret(Zeroizing<String>);
+
+impl ClientSecret {
+    pub(crate) fn generate(randomness: &dyn Randomness) -> Result<Self, Error> {
+        Ok(Self(random_secret(randomness)?))
+    }
+
+    /// The secret itself, to hand to the client and to no log.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+
+    /// What the server keeps.
+    pub fn hash(&self) -> SecretHash {
+        SecretHash::of(&self.0)
+    }
+}
+
+impl fmt::Debug for ClientSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientSecret(..)")
+    }
+}
+
+/// SHA-256 of a secret. Secrets are 256 random bits, so there is nothing to guess and no slow hash is needed.
+#[derive(Clone, Copy)]
+pub struct SecretHash([u8; digest::SHA256_OUTPUT_LEN]);
+
+impl SecretHash {
+    pub(crate) fn of(secret: &str) -> Self {
+        let mut hash = [0; digest::SHA256_OUTPUT_LEN];
+        hash.copy_from_slice(digest::digest(&digest::SHA256, secret.as_bytes()).as_ref());
+        Self(hash)
+    }
+
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
+    }
+
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// Whether `secret` is the one. Time: independent of both.
+    pub(crate) fn matches(&self, secret: &str) -> bool {
+        *self == Self::of(secret)
+    }
+}
+
+impl PartialEq for SecretHash {
+    /// Time: independent of the bytes.
+    fn eq(&self, other: &Self) -> bool {
+        constant_time::verify_slices_are_equal(&self.0, &other.0).is_ok()
+    }
+}
+
+impl Eq for SecretHash {}
+
+impl fmt::Debug for SecretHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("SecretHash(..)")
+    }
+}
+
+/// The registered clients as the token path sees them.
+#[derive(Clone, Debug, Default)]
+pub struct Clients(HashMap<String, Arc<Client>>);
+
+impl Clients {
+    /// The client with this id.
+    pub fn by_id(&self, id: &str) -> Option<&Arc<Client>> {
+        self.0.get(id)
+    }
+}
+
+impl FromIterator<Client> for Clients {
+    fn from_iter<T: IntoIterator<Item = Client>>(clients: T) -> Self {
+        Self(clients.into_iter().map(|client| (client.id.clone(), Arc::new(client))).collect())
+    }
+}
+
+/// The body of a client's record. Unknown members are refused: a later version's record must not be half understood.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Body {
+    algorithm: String,
+    audiences: Vec<String>,
+    created_at: u64,
+    grants: BTreeSet<Grant>,
+    name: String,
+    resources: Vec<String>,
+    scopes: BTreeSet<String>,
+    secret_sha256: String,
+    token_lifetime_seconds: u64,
+}
+
+impl Client {
+    /// The record's body; its id is the client's.
+    pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
+        let body = Body {
+            algorithm: self.algorithm.name().to_owned(),
+            audiences: self.audiences.clone(),
+            created_at: self.created_at.0,
+            grants: self.grants.clone(),
+            name: self.name.clone(),
+            resources: self.resources.clone(),
+            scopes: self.scopes.clone(),
+            secret_sha256: URL_SAFE_NO_PAD.encode(self.secret_hash.as_bytes()),
+            token_lifetime_seconds: self.token_lifetime_seconds,
+        };
+        serde_json::to_vec(&body).map_err(|cause| Error::store("write a client", cause))
+    }
+
+    pub(crate) fn from_record(record: &Record) -> Result<Self, Error> {
+        let unreadable =
+            |cause: &dyn fmt::Display| Error::store("read a client", format!("{}: {cause}", record.id));
+        let body: Body = serde_json::from_slice(&record.body).map_err(|cause| unreadable(&cause))?;
+        let hash = URL_SAFE_NO_PAD.decode(&body.secret_sha256).ok();
+        Ok(Self {
+            algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
+            audiences: body.audiences,
+            created_at: UnixSeconds(body.created_at),
+            grants: body.grants,
+            id: record.id.clone(),
+            name: body.name,
+            resources: body.resources,
+            scopes: body.scopes,
+            secret_hash: hash
+                .and_then(|hash| SecretHash::from_bytes(&hash))
+                .ok_or_else(|| unreadable(&"its secret's hash is not one"))?,
+            token_lifetime_seconds: body.token_lifetime_seconds,
+        })
+    }
+}

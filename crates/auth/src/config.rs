@@ -1,0 +1,429 @@
+//! The configuration: TOML, every value defaulted, nothing unknown let through.
+//! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::num::NonZeroU64;
+use std::path::{Path, PathBuf};
+
+use sealstone_jose::Algorithm;
+use serde::{Deserialize, Deserializer};
+
+use crate::error::ConfigError;
+use crate::{Error, Issuer};
+
+/// How long a JWK set may be cached; a key is published at least twice as long before its first use.
+pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
+
+/// The whole configuration. See each part for its keys.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Config {
+    /// Where everything that must survive is kept; created with mode 0700.
+    pub data_dir: PathBuf,
+    /// Limits of HTTP.
+    pub http: Http,
+    /// The issuer identifier, RFC 8414 §2. Without it: `https://` and the bound address.
+    pub issuer: Option<String>,
+    /// The rotation of signing keys.
+    pub keys: Keys,
+    /// The address to listen on; port 0 lets the system choose.
+    pub listen: SocketAddr,
+    /// The logs.
+    pub log: Log,
+    /// How the server ends.
+    pub shutdown: Shutdown,
+    /// The store.
+    pub store: Store,
+    /// The transport.
+    pub tls: Tls,
+    /// The access tokens.
+    pub tokens: Tokens,
+}
+
+/// `[http]`: what a peer may take of us before it has proved anything.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Http {
+    /// From the first byte of a connection to the end of the TLS handshake, and then to the end of the request's head.
+    pub header_timeout_seconds: NonZeroU64,
+    /// How long an HTTP/2 connection may go without a request. (HTTP/1.1 must send its next head in the time above.)
+    pub idle_timeout_seconds: NonZeroU64,
+    /// The largest request body.
+    pub max_body_bytes: NonZeroU64,
+    /// Connections at a time; the next ones wait in the system's queue.
+    pub max_connections: NonZeroU64,
+    /// From a request's head to the end of its body, and then to its answer.
+    pub request_timeout_seconds: NonZeroU64,
+}
+
+/// `[keys]`: a key is published, then active, then retiring, then gone.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Keys {
+    /// How long a key signs.
+    pub active_seconds: NonZeroU64,
+    /// How long a key is in the JWK set before it signs.
+    pub publish_seconds: NonZeroU64,
+}
+
+/// `[log]`: lines on standard error.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Log {
+    /// For people or for machines.
+    pub format: LogFormat,
+    /// The least important level that is written.
+    pub level: LogLevel,
+}
+
+/// The form of a log line.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogFormat {
+    /// One JSON object per line.
+    Json,
+    /// One readable line.
+    #[default]
+    Text,
+}
+
+/// The importance of a log line.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum LogLevel {
+    /// What failed.
+    Error,
+    /// And what needs attention.
+    Warn,
+    /// And each request.
+    #[default]
+    Info,
+    /// And each connection.
+    Debug,
+}
+
+/// `[shutdown]`: first announce, then finish, then cut.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Shutdown {
+    /// How long the server goes on serving after it says that it is not ready, so that a balancer turns away.
+    pub announce_seconds: u64,
+    /// How long requests in flight have to finish before they are cut.
+    pub grace_seconds: u64,
+}
+
+/// `[store]`: the truth.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Store {
+    /// How often the store is asked whether something changed: the bound on how long a change made by another process
+    /// (a client removed, a token revoked) goes unnoticed.
+    pub poll_milliseconds: NonZeroU64,
+}
+
+/// `[tls]`: TLS 1.3, or plain HTTP where that is said out loud.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tls {
+    /// The certificate chain, PEM. Demanded by mode `files`.
+    pub certificate: Option<PathBuf>,
+    /// The certificate's private key, PEM. Demanded by mode `files`.
+    pub key: Option<PathBuf>,
+    /// Where the certificate comes from, or why there is none.
+    pub mode: TlsMode,
+}
+
+/// Where the certificate comes from, or why there is none.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum TlsMode {
+    /// From `tls.certificate` and `tls.key`.
+    Files,
+    /// No TLS: a proxy in front terminates it. The issuer must be given, and be `https`.
+    PlainBehindProxy,
+    /// No TLS, for a trial on this machine. The address must be a loopback one.
+    PlainLoopback,
+    /// Made at each start; its certificate is written to `tls-self-signed.pem` in the data directory.
+    #[default]
+    SelfSigned,
+}
+
+/// `[tokens]`: what is issued.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tokens {
+    /// The algorithms that have keys. Only these are in the JWK set, and only these can be chosen for a client.
+    #[serde(deserialize_with = "algorithms")]
+    pub algorithms: Vec<Algorithm>,
+    /// The longest lifetime that a client may have; also how long a retiring key stays published.
+    pub max_lifetime_seconds: NonZeroU64,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            data_dir: "sealstone-data".into(),
+            http: Http::default(),
+            issuer: None,
+            keys: Keys::default(),
+            listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
+            log: Log::default(),
+            shutdown: Shutdown::default(),
+            store: Store::default(),
+            tls: Tls::default(),
+            tokens: Tokens::default(),
+        }
+    }
+}
+
+impl Default for Http {
+    fn default() -> Self {
+        Self {
+            header_timeout_seconds: seconds(10),
+            idle_timeout_seconds: seconds(60),
+            max_body_bytes: seconds(64 * 1024),
+            max_connections: seconds(1000),
+            request_timeout_seconds: seconds(15),
+        }
+    }
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Self { active_seconds: seconds(90 * 86_400), publish_seconds: seconds(86_400) }
+    }
+}
+
+impl Default for Shutdown {
+    fn default() -> Self {
+        Self { announce_seconds: 0, grace_seconds: 30 }
+    }
+}
+
+impl Default for Store {
+    fn default() -> Self {
+        Self { poll_milliseconds: seconds(1000) }
+    }
+}
+
+impl Default for Tokens {
+    fn default() -> Self {
+        Self { algorithms: vec![Algorithm::MlDsa65, Algorithm::Es256], max_lifetime_seconds: seconds(86_400) }
+    }
+}
+
+impl Config {
+    /// Reads a configuration file.
+    /// Errors: `Config` with file, line and hint.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path).map_err(|cause| {
+            Error::Config(ConfigError {
+                file: Some(path.to_owned()),
+                line: None,
+                column: None,
+                what: format!("cannot be read: {cause}"),
+                hint: Some("every value has a default: an empty file is a configuration".into()),
+            })
+        })?;
+        Self::parse(&text, Some(path))
+    }
+
+    /// Reads a configuration text; `file` is named in errors.
+    /// Errors: `Config` with line and hint.
+    pub fn parse(text: &str, file: Option<&Path>) -> Result<Self, Error> {
+        let fault = |place: Option<(usize, usize)>, what: String, hint| {
+            Error::Config(ConfigError {
+                file: file.map(Path::to_owned),
+                line: place.map(|(line, _)| line),
+                column: place.map(|(_, column)| column),
+                what,
+                hint,
+            })
+        };
+        let config: Self = toml::from_str(text).map_err(|e| {
+            let (what, hint) = say(e.message());
+            fault(e.span().map(|span| place(text, span.start)), what, hint)
+        })?;
+        match config.check() {
+            Ok(()) => Ok(config),
+            Err(Fault { section, key, what, hint }) => {
+                Err(fault(locate(text, section, key), what, Some(hint.to_owned())))
+            }
+        }
+    }
+
+    /// The rules between values that no single value shows.
+    pub(crate) fn check(&self) -> Result<(), Fault> {
+        if let Some(text) = &self.issuer {
+            Issuer::parse(text, self.tls.mode == TlsMode::PlainLoopback).map_err(Fault::issuer)?;
+        } else if self.tls.mode == TlsMode::PlainBehindProxy || self.listen.ip().is_unspecified() {
+            return Err(Fault {
+                section: "",
+                key: "listen",
+                what: "the issuer cannot be derived from the address".into(),
+                hint: "set `issuer` to the URL under which clients reach the server",
+            });
+        }
+        if self.tls.mode == TlsMode::PlainLoopback && !self.listen.ip().is_loopback() {
+            return Err(Fault {
+                section: "tls",
+                key: "mode",
+                what: format!("plain HTTP on {}, which is not a loopback address", self.listen),
+                hint: "listen on 127.0.0.1, or use `plain-behind-proxy` if a proxy terminates TLS",
+            });
+        }
+        let (files, tls) = (self.tls.mode == TlsMode::Files, &self.tls);
+        if (tls.certificate.is_some(), tls.key.is_some()) != (files, files) {
+            let key = match (&tls.certificate, &tls.key) {
+                (Some(_), _) => "certificate",
+                (None, Some(_)) => "key",
+                (None, None) => "mode",
+            };
+            return Err(Fault {
+                section: "tls",
+                key,
+                what: "`mode`, `certificate` and `key` do not fit together".into(),
+                hint: "mode \"files\" goes with both `certificate` and `key`, every other mode with neither",
+            });
+        }
+        if self.tokens.algorithms.is_empty() {
+            return Err(Fault {
+                section: "tokens",
+                key: "algorithms",
+                what: "`algorithms` is empty".into(),
+                hint: "name at least one, as in [\"ML-DSA-65\"]",
+            });
+        }
+        if self.keys.publish_seconds.get() < 2 * JWKS_MAX_AGE_SECONDS {
+            return Err(Fault {
+                section: "keys",
+                key: "publish_seconds",
+                what: "`publish_seconds` is shorter than verifiers may cache the JWK set".into(),
+                hint: "at least 600, so that every verifier knows a key before it signs",
+            });
+        }
+        if self.keys.active_seconds <= self.keys.publish_seconds {
+            return Err(Fault {
+                section: "keys",
+                key: "active_seconds",
+                what: "`active_seconds` is not longer than `publish_seconds`".into(),
+                hint: "a key must sign for longer than its successor is announced",
+            });
+        }
+        Ok(())
+    }
+}
+
+/// A broken rule between values.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    section: &'static str,
+    key: &'static str,
+    what: String,
+    hint: &'static str,
+}
+
+impl Fault {
+    pub(crate) fn issuer(what: &'static str) -> Self {
+        Self {
+            section: "",
+            key: "issuer",
+            what: format!("`issuer` {what}"),
+            hint: "an https URL without query, fragment or trailing slash, as in https://auth.example.org",
+        }
+    }
+}
+
+impl From<Fault> for Error {
+    /// For a configuration built in code: there is no line to name.
+    fn from(fault: Fault) -> Self {
+        let hint = Some(fault.hint.to_owned());
+        Error::Config(ConfigError { file: None, line: None, column: None, what: fault.what, hint })
+    }
+}
+
+const fn seconds(n: u64) -> NonZeroU64 {
+    match NonZeroU64::new(n) {
+        Some(n) => n,
+        None => panic!("a default is not zero"),
+    }
+}
+
+fn algorithms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Algorithm>, D::Error> {
+    struct Name(Algorithm);
+    impl<'de> Deserialize<'de> for Name {
+        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+            let name = String::deserialize(deserializer)?;
+            let known = Algorithm::ALL.iter().find(|algorithm| algorithm.name() == name);
+            known.map(|algorithm| Name(*algorithm)).ok_or_else(|| {
+                let names: Vec<_> =
+                    Algorithm::ALL.iter().map(|known| format!("`{}`", known.name())).collect();
+                serde::de::Error::custom(format!(
+                    "unknown algorithm `{name}`, expected one of {}",
+                    names.join(", ")
+                ))
+            })
+        }
+    }
+    let mut named: Vec<Algorithm> = Vec::new();
+    for Name(algorithm) in Vec::<Name>::deserialize(deserializer)? {
+        if !named.contains(&algorithm) {
+            named.push(algorithm);
+        }
+    }
+    Ok(named)
+}
+
+/// Turns "unknown field `a`, expected one of `b`, `c`" into a fault and a hint that names the nearest of them.
+fn say(message: &str) -> (String, Option<String>) {
+    let (what, expected) = match message.split_once(", expected ") {
+        Some((what, expected)) => (what, expected),
+        None => return (message.replace('\n', " "), None),
+    };
+    let what = what.replace("unknown field", "unknown key").replace("unknown variant", "unknown value");
+    let unknown = what.split('`').nth(1).unwrap_or_default();
+    let nearest = expected.split('`').skip(1).step_by(2).min_by_key(|known| distance(unknown, known));
+    let hint = match nearest {
+        Some(known) if what.starts_with("unknown") && distance(unknown, known) <= 2 => {
+            format!("did you mean `{known}`?")
+        }
+        _ => format!("expected {expected}"),
+    };
+    (what, Some(hint))
+}
+
+/// Levenshtein's distance: how many letters must be put in, taken out or changed.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, letter) in a.chars().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, other) in b.iter().enumerate() {
+            let change = diagonal + usize::from(letter != *other);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+/// Line and column, counted from 1, of a byte offset.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
+/// Where `key` of `section` is set, for a rule that no single value breaks.
+fn locate(text: &str, section: &str, key: &str) -> Option<(usize, usize)> {
+    let mut current = String::new();
+    for (number, line) in text.lines().enumerate() {
+        let trimmed = line.trim();
+        if let Some(name) = trimmed.strip_prefix('[') {
+            current = name.trim_end_matches(']').trim().to_owned();
+        } else if current == section && trimmed.split('=').next().is_some_and(|name| name.trim() == key) {
+            return Some((number + 1, line.len() - line.trim_start().len() + 1));
+        }
+    }
+    None
+}

@@ -1,0 +1,165 @@
+//! What can go wrong outside a protocol answer: configuration, disk, store, keys, sockets.
+//! What a peer is told has its own type, [`crate::protocol::OAuthError`].
+
+use std::fmt;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+/// Why the server or an administrator's request could not go on.
+#[non_exhaustive]
+#[derive(Debug)]
+pub enum Error {
+    /// A certificate or its key cannot be used. Cure: give a PEM chain and its PKCS#8, SEC1 or PKCS#1 key.
+    Certificate {
+        /// What is wrong.
+        what: String,
+    },
+    /// A client with this id is there already. Cure: choose another id, or remove the client first.
+    ClientExists {
+        /// The id asked for.
+        id: String,
+    },
+    /// A client's field is outside its bounds. Cure: the hint names the bounds.
+    ClientInvalid {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// No client has this id. Cure: list the clients.
+    ClientUnknown {
+        /// The id asked for.
+        id: String,
+    },
+    /// The configuration is not one. Cure: the hint.
+    Config(ConfigError),
+    /// A file of the data directory cannot be used. Cure: the path's owner, mode and free space.
+    DataDirectory {
+        /// The file or directory.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
+    /// A signing key could not be made, read or used. Cure: none by the caller; the cause says which step.
+    Key {
+        /// What is wrong.
+        what: String,
+    },
+    /// The address cannot be listened on. Cure: another port, or stop the process that holds it.
+    Listen {
+        /// The address of the configuration.
+        address: SocketAddr,
+        /// What the system said.
+        cause: std::io::Error,
+    },
+    /// The system gave no randomness. Cure: none; nothing was issued.
+    Randomness,
+    /// A sealed key cannot be opened. Cure: the key file that sealed it.
+    Sealed {
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The store failed or holds what it must not. Cure: disk space, permissions, a backup.
+    Store {
+        /// The operation.
+        what: &'static str,
+        /// What the store said.
+        cause: String,
+    },
+}
+
+/// Where a configuration is wrong, and what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ConfigError {
+    /// The file, if it came from one.
+    pub file: Option<PathBuf>,
+    /// The line, counted from 1; `None` where the fault is in no single line.
+    pub line: Option<usize>,
+    /// The column, counted from 1 in characters.
+    pub column: Option<usize>,
+    /// What is wrong.
+    pub what: String,
+    /// What to do.
+    pub hint: Option<String>,
+}
+
+impl Error {
+    /// What the operator can do about it, if more can be said than the message does.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Error::ClientExists { .. } => Some("choose another id, or remove the client first".into()),
+            Error::ClientInvalid { hint, .. } => Some(hint.clone()),
+            Error::ClientUnknown { .. } => Some("list the clients to see their ids".into()),
+            Error::Config(config) => config.hint.clone(),
+            Error::DataDirectory { .. } => Some(
+                "the data directory and its files belong to the server alone (modes 0700 and 0600)".into(),
+            ),
+            Error::Listen { .. } => {
+                Some("choose another address with `listen`; port 0 lets the system choose".into())
+            }
+            Error::Sealed { .. } => {
+                Some("restore the seal.key that belongs to this store; without it its keys are lost".into())
+            }
+            Error::Certificate { .. } => {
+                Some("a PEM chain in `tls.certificate` and its own PEM key in `tls.key`, readable by the server alone".into())
+            }
+            Error::Store { .. } => Some("look at the disk's free space and the data directory's owner and mode".into()),
+            Error::Key { .. } | Error::Randomness => None,
+        }
+    }
+
+    pub(crate) fn store(what: &'static str, cause: impl fmt::Display) -> Self {
+        Error::Store { what, cause: cause.to_string() }
+    }
+
+    pub(crate) fn data(path: impl Into<PathBuf>, what: impl fmt::Display) -> Self {
+        Error::DataDirectory { path: path.into(), what: what.to_string() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Certificate { what } => write!(f, "the certificate cannot be used: {what}"),
+            Error::ClientExists { id } => write!(f, "a client `{id}` exists already"),
+            Error::ClientInvalid { field, what, .. } => {
+                write!(f, "the client's {field} is not valid: {what}")
+            }
+            Error::ClientUnknown { id } => write!(f, "there is no client `{id}`"),
+            Error::Config(config) => config.fmt(f),
+            Error::DataDirectory { path, what } => write!(f, "{}: {what}", path.display()),
+            Error::Key { what } => write!(f, "signing key: {what}"),
+            Error::Listen { address, cause } => write!(f, "cannot listen on {address}: {cause}"),
+            Error::Randomness => write!(f, "the system gave no randomness"),
+            Error::Sealed { what } => write!(f, "a sealed key cannot be opened: {what}"),
+            Error::Store { what, cause } => write!(f, "store, {what}: {cause}"),
+        }
+    }
+}
+
+impl fmt::Display for ConfigError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.file {
+            Some(file) => write!(f, "{}", file.display())?,
+            None => write!(f, "configuration")?,
+        }
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        if let Some(column) = self.column {
+            write!(f, ":{column}")?;
+        }
+        write!(f, ": {}", self.what)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Error::Listen { cause, .. } => Some(cause),
+            _ => None,
+        }
+    }
+}

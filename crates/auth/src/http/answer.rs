@@ -1,0 +1,203 @@
+//! Answers: the one table from refusal to status, the headers, and the line in the log.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Instant;
+
+use axum::body::{Body, Bytes};
+use axum::extract::{MatchedPath, Request, State};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use hyper::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+};
+use hyper::http::HeaderValue;
+use hyper::{StatusCode, Version};
+use serde::Serialize;
+use serde_json::json;
+
+use super::App;
+use super::serve::Peer;
+use crate::config::JWKS_MAX_AGE_SECONDS;
+use crate::protocol::{Authenticated, Code, OAuthError};
+
+/// Why a request gets no good answer.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// The address has no such method.
+    Method,
+    /// There is no such address.
+    NotFound,
+    /// A flow refused; `client` is known once it has proved itself.
+    OAuth { error: OAuthError, client: Option<String> },
+    /// The body is over the limit.
+    TooLarge,
+    /// The request was not complete in time.
+    TooSlow,
+}
+
+impl Refusal {
+    /// The table: every refusal and its status.
+    /// RFC 6749 §5.2 (400, and 401 for failed client authentication); RFC 9110 §15 for the others.
+    fn status(&self) -> StatusCode {
+        match self {
+            Refusal::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Refusal::NotFound => StatusCode::NOT_FOUND,
+            Refusal::OAuth { error, .. } => match error.code {
+                Code::InvalidClient => StatusCode::UNAUTHORIZED,
+                Code::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
+                Code::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
+                Code::InvalidGrant
+                | Code::InvalidRequest
+                | Code::InvalidScope
+                | Code::InvalidTarget
+                | Code::UnauthorizedClient
+                | Code::UnsupportedGrantType
+                | Code::UnsupportedTokenType => StatusCode::BAD_REQUEST,
+            },
+            Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
+        }
+    }
+
+    fn into_oauth(self) -> (OAuthError, Option<String>) {
+        let invalid = |description| (OAuthError::new(Code::InvalidRequest, description), None);
+        match self {
+            Refusal::Method => invalid("the method is not allowed here"),
+            Refusal::NotFound => invalid("there is nothing at this address"),
+            Refusal::OAuth { error, client } => (error, client),
+            Refusal::TooLarge => invalid("the body is too large"),
+            Refusal::TooSlow => invalid("the request was not complete in time"),
+        }
+    }
+}
+
+impl From<OAuthError> for Refusal {
+    fn from(error: OAuthError) -> Self {
+        Refusal::OAuth { error, client: None }
+    }
+}
+
+impl IntoResponse for Refusal {
+    /// RFC 6749 §5.2; §5.1 for the cache headers; RFC 9110 §11.6.1: a 401 names the scheme.
+    fn into_response(self) -> Response {
+        let status = self.status();
+        let (error, client) = self.into_oauth();
+        let body = json!({"error": error.code.name(), "error_description": error.description});
+        let mut response = json_response(status, "application/json", body.to_string());
+        forbid_caching(&mut response);
+        if status == StatusCode::UNAUTHORIZED {
+            let challenge = HeaderValue::from_static("Basic realm=\"sealstone\", charset=\"UTF-8\"");
+            response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        if status == StatusCode::REQUEST_TIMEOUT {
+            response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+        }
+        response.extensions_mut().insert(Seen { client, error: Some(Arc::new(error)) });
+        response
+    }
+}
+
+/// An answer for this caller alone.
+pub(crate) fn private_json(caller: &Authenticated, body: &impl Serialize) -> Result<Response, Refusal> {
+    let body = serde_json::to_vec(body)
+        .map_err(|cause| OAuthError::from(crate::Error::store("write an answer", cause)))?;
+    let mut response = json_response(StatusCode::OK, "application/json", body);
+    forbid_caching(&mut response);
+    response.extensions_mut().insert(Seen::by(caller));
+    Ok(response)
+}
+
+/// RFC 7009 §2.2: success says nothing.
+pub(crate) fn empty(caller: &Authenticated) -> Response {
+    let mut response = Response::new(Body::empty());
+    forbid_caching(&mut response);
+    response.extensions_mut().insert(Seen::by(caller));
+    response
+}
+
+/// An answer that anybody may keep for a while.
+pub(crate) fn public(content_type: &'static str, body: impl Into<Bytes>) -> Response {
+    let mut response = json_response(StatusCode::OK, content_type, body);
+    let value = HeaderValue::from_str(&format!("public, max-age={JWKS_MAX_AGE_SECONDS}"));
+    if let Ok(value) = value {
+        response.headers_mut().insert(CACHE_CONTROL, value);
+    }
+    response
+}
+
+/// An answer for a supervisor.
+pub(crate) fn health(status: StatusCode, what: &'static str) -> Response {
+    let mut response = json_response(status, "application/json", json!({"status": what}).to_string());
+    forbid_caching(&mut response);
+    response
+}
+
+fn json_response(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Response {
+    let mut response = Response::new(Body::from(body.into()));
+    *response.status_mut() = status;
+    response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
+    response
+}
+
+/// RFC 6749 §5.1.
+fn forbid_caching(response: &mut Response) {
+    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
+}
+
+/// What the log may know of a request besides its address: never a parameter, never a header.
+#[derive(Clone, Debug, Default)]
+struct Seen {
+    /// Known only once the client has proved itself: before, it could be anything, a secret in the wrong field too.
+    client: Option<String>,
+    error: Option<Arc<OAuthError>>,
+}
+
+impl Seen {
+    fn by(caller: &Authenticated) -> Self {
+        Self { client: Some(caller.client().id.clone()), error: None }
+    }
+}
+
+/// Bounds a request's time and writes its line in the log.
+pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+    let started = Instant::now();
+    let method = request.method().clone();
+    let version = request.version();
+    // The route and not the address: whoever puts a token into a path finds it in no log of ours.
+    let path = request.extensions().get::<MatchedPath>().cloned();
+    let peer = request.extensions().get::<Peer>().copied();
+    // Its arrival has the same bound of its own: what is cut here arrived and waited for the store.
+    let answered = tokio::time::timeout(2 * app.request_timeout, next.run(request)).await;
+    let mut response = answered.unwrap_or_else(|_| {
+        let late = OAuthError::new(Code::TemporarilyUnavailable, "the server could not answer in time");
+        Refusal::from(late.hint("the store does not answer")).into_response()
+    });
+    if version < Version::HTTP_2 && !app.ready.load(Ordering::Acquire) {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+
+    let seen = response.extensions_mut().remove::<Seen>().unwrap_or_default();
+    let path = path.as_ref().map_or("(none)", MatchedPath::as_str);
+    let status = response.status().as_u16();
+    let client = seen.client.as_deref();
+    let peer = peer.map(|Peer(address)| tracing::field::display(address));
+    let micros = started.elapsed().as_micros() as u64;
+    let error = seen.error.as_deref();
+    let code = error.map(|error| error.code.name());
+    let description = error.map(|error| &*error.description);
+    let hint = error.and_then(|error| error.hint.as_deref());
+    let cause = error.and_then(|error| error.cause.as_ref()).map(tracing::field::display);
+    match status {
+        500.. => {
+            tracing::error!(%method, path, status, micros, peer, client, code, description, hint, cause, "request");
+        }
+        400.. => {
+            tracing::warn!(%method, path, status, micros, peer, client, code, description, hint, "request")
+        }
+        _ => tracing::info!(%method, path, status, micros, peer, client, "request"),
+    }
+    response
+}

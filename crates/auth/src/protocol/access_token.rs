@@ -1,0 +1,153 @@
+//! Access tokens: what they say (RFC 9068 §2) and whether one is ours and still holds (§4).
+
+use sealstone_jose::jws::Unverified;
+use sealstone_jose::jwt::{self, Claims, Rules, Token};
+use sealstone_jose::{Error as JoseError, UnixSeconds};
+use serde_json::Value;
+
+use crate::Error;
+use crate::client::Client;
+use crate::clock::{Randomness, later, random_id};
+use crate::issuer::Issuer;
+use crate::keys::ServerKey;
+use crate::snapshot::Snapshot;
+
+/// The media type of access tokens, RFC 9068 §2.1.
+pub const TYP: &str = "at+jwt";
+
+/// What distinguishes one token from the next.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NewToken<'a> {
+    /// For whom. Not empty.
+    pub(crate) audiences: &'a [String],
+    /// To whom, and about whom: the client acts for itself.
+    pub(crate) client: &'a Client,
+    /// For how many seconds.
+    pub(crate) lifetime: u64,
+    /// With which scopes.
+    pub(crate) scope: Option<&'a str>,
+}
+
+/// Issues a token.
+/// RFC 9068 §2.2: iss, exp, aud, sub, client_id, iat, jti; §2.2.3: scope. §5: `sub` is the client's id where no user
+/// takes part.
+pub(crate) fn issue(
+    token: &NewToken<'_>,
+    key: &ServerKey,
+    issuer: &Issuer,
+    now: UnixSeconds,
+    randomness: &dyn Randomness,
+) -> Result<String, Error> {
+    debug_assert!(!token.audiences.is_empty());
+    let audience = match token.audiences {
+        [one] => Value::from(one.as_str()),
+        several => Value::from(several),
+    };
+    let mut claims = Claims::new()
+        .with("iss", issuer.as_str())
+        .with("sub", token.client.id.as_str())
+        .with("client_id", token.client.id.as_str())
+        .with("aud", audience)
+        .with("iat", now.0)
+        .with("exp", later(now, token.lifetime).0)
+        .with("jti", random_id(randomness)?);
+    if let Some(scope) = token.scope {
+        claims = claims.with("scope", scope);
+    }
+    jwt::sign(key.private(), TYP, &claims).map_err(|cause| Error::Key { what: cause.to_string() })
+}
+
+/// A token that this server signed as an access token and whose time has not passed. It may be revoked: see
+/// [`OwnToken::is_active`].
+#[derive(Debug)]
+pub struct OwnToken {
+    token: Token,
+    /// Copied out of the claims, whose presence [`check`] has required.
+    client_id: String,
+    jti: String,
+    issued_at: UnixSeconds,
+    expires_at: UnixSeconds,
+}
+
+/// Why a token is not an [`OwnToken`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Foreign {
+    /// Malformed, signed by nobody here, or past its time. All of these look alike.
+    NotHeld,
+    /// Signed here, as something else than an access token.
+    OtherType,
+}
+
+/// Decides whether a token is one of ours within its time.
+/// RFC 9068 §4, as far as it is the issuer's to check. Cheap checks stand before the signature: size, form, key id.
+///
+/// No leeway: the server reads its own clock's tokens, and a mark of revocation ends with `exp`.
+pub fn check(
+    token: &str,
+    snapshot: &Snapshot,
+    issuer: &Issuer,
+    now: UnixSeconds,
+) -> Result<OwnToken, Foreign> {
+    let unverified = Unverified::parse(token).map_err(not_held)?;
+    let key = unverified.header().kid().and_then(|kid| snapshot.keys.by_kid(kid)).ok_or(Foreign::NotHeld)?;
+    let verified = unverified.verify(key.public()).map_err(not_held)?;
+    if verified.header().typ() != Some(TYP) {
+        return Err(Foreign::OtherType);
+    }
+    let token = Rules::new()
+        .issuer(issuer.as_str())
+        .any_audience()
+        .typ(TYP)
+        .check(verified, now)
+        .map_err(not_held)?;
+    let claims = token.claims();
+    let held = || {
+        Some((
+            claims.text("client_id")?.to_owned(),
+            claims.id()?.to_owned(),
+            claims.issued()?,
+            claims.expires()?,
+        ))
+    };
+    let (client_id, jti, issued_at, expires_at) = held().ok_or(Foreign::NotHeld)?;
+    Ok(OwnToken { client_id, jti, issued_at, expires_at, token })
+}
+
+impl OwnToken {
+    /// Whether it is neither revoked itself nor by the removal of its client. A client registered again under the same
+    /// id does not revive the tokens of the first.
+    pub fn is_active(&self, snapshot: &Snapshot) -> bool {
+        let client = snapshot.clients.by_id(&self.client_id);
+        client.is_some_and(|client| client.created_at <= self.issued_at)
+            && !snapshot.revocations.contains(&self.jti)
+    }
+
+    /// For whom.
+    pub fn audiences(&self) -> Vec<&str> {
+        self.token.claims().audiences()
+    }
+
+    /// Any claim.
+    pub fn claim(&self, name: &str) -> Option<&Value> {
+        self.token.claims().get(name)
+    }
+
+    /// To whom.
+    pub fn client_id(&self) -> &str {
+        &self.client_id
+    }
+
+    /// The second in which it is over.
+    pub fn expires_at(&self) -> UnixSeconds {
+        self.expires_at
+    }
+
+    /// Its id.
+    pub fn jti(&self) -> &str {
+        &self.jti
+    }
+}
+
+fn not_held(_: JoseError) -> Foreign {
+    Foreign::NotHeld
+}

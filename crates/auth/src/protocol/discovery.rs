@@ -1,0 +1,48 @@
+//! Metadata: what the server can do and where, RFC 8414 §2 and OpenID Connect Discovery 1.0 §3.
+
+use sealstone_jose::Algorithm;
+use serde_json::{Value, json};
+
+use super::client_auth;
+use crate::client::Grant;
+use crate::issuer::Issuer;
+
+/// The token endpoint below the issuer, RFC 6749 §3.2.
+pub const TOKEN: &str = "/token";
+/// The JWK set below the issuer, RFC 7517.
+pub const JWKS: &str = "/jwks";
+/// The introspection endpoint below the issuer, RFC 7662.
+pub const INTROSPECT: &str = "/introspect";
+/// The revocation endpoint below the issuer, RFC 7009.
+pub const REVOKE: &str = "/revoke";
+
+/// The metadata document, the same for both well-known addresses.
+pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
+    let names: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
+    json!({
+        "grant_types_supported": Grant::ALL.map(Grant::name),
+        "id_token_signing_alg_values_supported": names,
+        "introspection_endpoint": issuer.endpoint(INTROSPECT),
+        "introspection_endpoint_auth_methods_supported": client_auth::METHODS,
+        "issuer": issuer.as_str(),
+        "jwks_uri": issuer.endpoint(JWKS),
+        // RFC 8414 §2 requires the member and §3.2 forbids an empty one. `none` is the registered type that returns no
+        // code and no token, which is what there is without an authorization endpoint.
+        "response_types_supported": ["none"],
+        "revocation_endpoint": issuer.endpoint(REVOKE),
+        "revocation_endpoint_auth_methods_supported": client_auth::METHODS,
+        "subject_types_supported": ["public"],
+        "token_endpoint": issuer.endpoint(TOKEN),
+        "token_endpoint_auth_methods_supported": client_auth::METHODS,
+    })
+}
+
+/// Where RFC 8414 §3.1 puts the document: the well-known part goes between host and path.
+pub fn oauth_path(issuer: &Issuer) -> String {
+    format!("/.well-known/oauth-authorization-server{}", issuer.path())
+}
+
+/// Where OpenID Connect Discovery 1.0 §4 puts it: the well-known part follows the path.
+pub fn openid_path(issuer: &Issuer) -> String {
+    format!("{}/.well-known/openid-configuration", issuer.path())
+}

@@ -1,0 +1,88 @@
+//! What a peer is told when a request cannot be granted, RFC 6749 §5.2 and its registry.
+
+use std::borrow::Cow;
+use std::fmt;
+
+/// A refusal: `code` and `description` are for the peer and say no more than the RFC lets them; `hint` and `cause`
+/// are for the operator and go to the log.
+#[derive(Debug)]
+pub struct OAuthError {
+    /// The registered code.
+    pub code: Code,
+    /// For the peer's developer. Never holds what the peer sent.
+    pub description: Cow<'static, str>,
+    /// For the operator: what to do.
+    pub hint: Option<Cow<'static, str>>,
+    /// For the operator: what happened.
+    pub cause: Option<Box<crate::Error>>,
+}
+
+/// The registered error codes.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Code {
+    /// RFC 6749 §5.2: client authentication failed.
+    InvalidClient,
+    /// RFC 6749 §5.2: the grant, or the token, is not this client's.
+    InvalidGrant,
+    /// RFC 6749 §5.2: malformed, repeated or contradictory parameters.
+    InvalidRequest,
+    /// RFC 6749 §5.2: the scope is malformed or more than the client may have.
+    InvalidScope,
+    /// RFC 8707 §2: the resource is not one that the client may use.
+    InvalidTarget,
+    /// Registered for RFC 6749 §4.1.2.1: the server failed.
+    ServerError,
+    /// Registered for RFC 6749 §4.1.2.1: the server cannot answer now.
+    TemporarilyUnavailable,
+    /// RFC 6749 §5.2: the client may not use this grant.
+    UnauthorizedClient,
+    /// RFC 6749 §5.2: no such grant here.
+    UnsupportedGrantType,
+    /// RFC 7009 §2.2.1: tokens of this type are not revoked here.
+    UnsupportedTokenType,
+}
+
+impl Code {
+    /// The code as the peer sees it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Code::InvalidClient => "invalid_client",
+            Code::InvalidGrant => "invalid_grant",
+            Code::InvalidRequest => "invalid_request",
+            Code::InvalidScope => "invalid_scope",
+            Code::InvalidTarget => "invalid_target",
+            Code::ServerError => "server_error",
+            Code::TemporarilyUnavailable => "temporarily_unavailable",
+            Code::UnauthorizedClient => "unauthorized_client",
+            Code::UnsupportedGrantType => "unsupported_grant_type",
+            Code::UnsupportedTokenType => "unsupported_token_type",
+        }
+    }
+}
+
+impl OAuthError {
+    pub(crate) fn new(code: Code, description: impl Into<Cow<'static, str>>) -> Self {
+        Self { code, description: description.into(), hint: None, cause: None }
+    }
+
+    pub(crate) fn hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.hint = Some(hint.into());
+        self
+    }
+}
+
+impl From<crate::Error> for OAuthError {
+    /// The peer learns that the server failed; the log learns why.
+    fn from(cause: crate::Error) -> Self {
+        Self { cause: Some(Box::new(cause)), ..Self::new(Code::ServerError, "the server could not answer") }
+    }
+}
+
+impl fmt::Display for OAuthError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code.name(), self.description)
+    }
+}
+
+impl std::error::Error for OAuthError {}

@@ -1,0 +1,28 @@
+//! The flows, one file each, named as their RFCs name them. Each is a function of the request, the snapshot (and the
+//! store, where it writes), the time and chance; it knows nothing of HTTP, sockets or clocks.
+//!
+//! | file | what | RFC |
+//! |---|---|---|
+//! | [`parameters`] | the parameters of a request | 6749 §3.2, Appendix B |
+//! | [`client_auth`] | who asks | 6749 §2.3, 7617 |
+//! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
+//! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
+//! | [`access_token`] | what a token says, and whether one still holds | 9068 |
+//! | [`introspect`] | token introspection | 7662 |
+//! | [`revoke`] | token revocation | 7009 |
+//! | [`discovery`] | metadata | 8414, OpenID Connect Discovery 1.0 |
+//! | [`error`] | what a peer is told | 6749 §5.2 |
+
+pub mod access_token;
+pub mod client_auth;
+pub mod discovery;
+pub mod error;
+pub mod introspect;
+pub mod parameters;
+pub mod revoke;
+pub mod token;
+pub mod token_client;
+
+pub use client_auth::Authenticated;
+pub use error::{Code, OAuthError};
+pub use parameters::Parameters;

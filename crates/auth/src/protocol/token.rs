@@ -1,0 +1,65 @@
+//! The token endpoint, RFC 6749 §3.2: hands the request to the flow of its grant.
+
+use sealstone_jose::UnixSeconds;
+use serde::Serialize;
+
+use super::{Authenticated, Code, OAuthError, Parameters, token_client};
+use crate::client::Grant;
+use crate::clock::Randomness;
+use crate::issuer::Issuer;
+use crate::snapshot::Snapshot;
+
+/// What a flow stands on.
+#[derive(Clone, Copy)]
+pub struct Ground<'a> {
+    /// Who issues.
+    pub issuer: &'a Issuer,
+    /// The longest lifetime of a token.
+    pub max_lifetime_seconds: u64,
+    /// The time of the request.
+    pub now: UnixSeconds,
+    /// Chance.
+    pub randomness: &'a dyn Randomness,
+    /// Clients, keys, revocations.
+    pub snapshot: &'a Snapshot,
+}
+
+/// A successful answer, RFC 6749 §5.1.
+#[derive(Serialize)]
+pub struct TokenResponse {
+    /// The token.
+    pub access_token: String,
+    /// Its lifetime.
+    pub expires_in: u64,
+    /// Its scopes; left out if it has none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// `Bearer`, RFC 6750.
+    pub token_type: &'static str,
+}
+
+impl std::fmt::Debug for TokenResponse {
+    /// Everything but the token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TokenResponse").field("scope", &self.scope).finish_non_exhaustive()
+    }
+}
+
+/// Answers a token request.
+/// Errors: `unsupported_grant_type`, `unauthorized_client`, and those of the flow.
+pub fn answer(
+    caller: &Authenticated,
+    parameters: &Parameters,
+    ground: Ground<'_>,
+) -> Result<TokenResponse, OAuthError> {
+    let asked = parameters.required("grant_type")?;
+    let grant = Grant::ALL.into_iter().find(|grant| grant.name() == asked).ok_or_else(|| {
+        OAuthError::new(Code::UnsupportedGrantType, "`grant_type` is not one that this server supports")
+    })?;
+    if !caller.client().grants.contains(&grant) {
+        return Err(OAuthError::new(Code::UnauthorizedClient, "the client may not use this grant"));
+    }
+    match grant {
+        Grant::ClientCredentials => token_client::grant(caller, parameters, ground),
+    }
+}

@@ -1,0 +1,224 @@
+//! The server as a whole: bound, then run.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::num::NonZeroU64;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::admin::Admin;
+use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
+use crate::config::{Config, Fault, TlsMode};
+use crate::http::{self, App, Limits};
+use crate::issuer::Issuer;
+use crate::keys::{Policy, Sealer};
+use crate::snapshot::Live;
+use crate::store::{Sqlite, Store, Version};
+use crate::tls::{self, Identity, Terms};
+use crate::{Error, data_dir};
+
+/// The parts of the world that a server needs and a test replaces.
+#[derive(Clone)]
+pub struct World {
+    /// The time.
+    pub clock: Arc<dyn Clock>,
+    /// Chance.
+    pub randomness: Arc<dyn Randomness>,
+    /// The truth; `None` opens SQLite in the data directory.
+    pub store: Option<Arc<dyn Store>>,
+}
+
+impl Default for World {
+    fn default() -> Self {
+        Self { clock: Arc::new(SystemClock), randomness: Arc::new(OsRandomness), store: None }
+    }
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("World")
+    }
+}
+
+/// Binds and runs a server until `shutdown` is ready and everything in flight is answered.
+pub async fn run(config: Config, shutdown: impl Future<Output = ()>) -> Result<(), Error> {
+    Server::bind(config, World::default()).await?.run(shutdown).await;
+    Ok(())
+}
+
+/// A server that listens and has its keys, but does not serve yet.
+pub struct Server {
+    app: Arc<App>,
+    certificate_pem: Option<String>,
+    config: Config,
+    listener: TcpListener,
+    local_addr: SocketAddr,
+    store: Arc<dyn Store>,
+    tls: Option<Terms>,
+    world: World,
+}
+
+impl Server {
+    /// Checks the configuration, opens the data directory, binds, and makes what is missing: signing keys, the key that
+    /// seals them, a self-signed certificate.
+    pub async fn bind(config: Config, world: World) -> Result<Self, Error> {
+        config.check()?;
+        data_dir::create(&config.data_dir)?;
+        let listen = |cause| Error::Listen { address: config.listen, cause };
+        let listener = TcpListener::bind(config.listen).await.map_err(listen)?;
+        let local_addr = listener.local_addr().map_err(listen)?;
+        let issuer = issuer(&config, local_addr)?;
+        let identity = identity(&config, &issuer, local_addr)?;
+        let certificate_pem = identity.as_ref().map(|identity| identity.certificate_pem().to_owned());
+        let tls = identity.map(Identity::terms).transpose()?;
+
+        let store = match &world.store {
+            Some(store) => Arc::clone(store),
+            None => Arc::new(Sqlite::open(&data_dir::store(&config.data_dir))?),
+        };
+        let nothing_sealed = store.versions().await?.signing_keys == Version::ZERO;
+        let sealer = Sealer::open(&config.data_dir, nothing_sealed, &*world.randomness)?;
+        let algorithms = config.tokens.algorithms.clone();
+        let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
+        let now = world.clock.now();
+        let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
+
+        let app = Arc::new(App {
+            clock: Arc::clone(&world.clock),
+            live: Arc::new(live),
+            max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
+            max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            metadata: http::metadata(&issuer, &config.tokens.algorithms),
+            ready: AtomicBool::new(true),
+            request_timeout: seconds(config.http.request_timeout_seconds),
+            issuer,
+        });
+        tracing::info!(issuer = %app.issuer, address = %local_addr, tls = tls.is_some(), "listening");
+        Ok(Self { app, certificate_pem, config, listener, local_addr, store, tls, world })
+    }
+
+    /// The address that is listened on.
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// The issuer identifier, also the base of every endpoint.
+    pub fn issuer(&self) -> &Issuer {
+        &self.app.issuer
+    }
+
+    /// The certificate chain that the server presents, for clients that are to trust it; `None` without TLS.
+    pub fn certificate_pem(&self) -> Option<&str> {
+        self.certificate_pem.as_deref()
+    }
+
+    /// An administrator of the server's store. What it changes is noticed at the next poll, or at once by
+    /// [`refresh`](Self::refresh).
+    pub fn admin(&self) -> Admin {
+        let (clock, randomness) = (Arc::clone(&self.world.clock), Arc::clone(&self.world.randomness));
+        Admin::new(&self.config, Arc::clone(&self.store), clock, randomness)
+    }
+
+    /// Takes in at once what changed in the store.
+    pub async fn refresh(&self) -> Result<(), Error> {
+        self.app.live.refresh(self.world.clock.now()).await
+    }
+
+    /// Serves until `shutdown` is ready and everything in flight is answered.
+    pub async fn run(self, shutdown: impl Future<Output = ()>) {
+        let limits = Limits {
+            connections: u32::try_from(self.config.http.max_connections.get()).unwrap_or(u32::MAX),
+            grace: Duration::from_secs(self.config.shutdown.grace_seconds),
+            header_timeout: seconds(self.config.http.header_timeout_seconds),
+            idle_timeout: seconds(self.config.http.idle_timeout_seconds),
+        };
+        // A set, because it ends its task when it is dropped: also when this future is.
+        let mut beside = JoinSet::new();
+        beside.spawn(upkeep(Arc::clone(&self.app), Arc::clone(&self.world.clock), poll(&self.config)));
+        let announce = Duration::from_secs(self.config.shutdown.announce_seconds);
+        let app = Arc::clone(&self.app);
+        let ending = async move {
+            shutdown.await;
+            tracing::info!("shutting down");
+            app.ready.store(false, Ordering::Release);
+            tokio::time::sleep(announce).await;
+        };
+        http::serve(self.listener, self.tls, http::router(self.app), limits, ending).await;
+        tracing::info!("stopped");
+    }
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Server").field("local_addr", &self.local_addr).finish_non_exhaustive()
+    }
+}
+
+/// How often what has ended is deleted from the store.
+const PRUNE_EVERY_SECONDS: u64 = 60;
+
+/// Notices what others changed, moves keys on, and deletes what has ended. A store that does not answer leaves the
+/// last snapshot in force and is asked again.
+async fn upkeep(app: Arc<App>, clock: Arc<dyn Clock>, every: Duration) {
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut pruned = clock.now();
+    loop {
+        ticks.tick().await;
+        let now = clock.now();
+        let mut done = app.live.refresh(now).await;
+        if done.is_ok() {
+            done = app.live.rotate(now).await;
+        }
+        if done.is_ok() && now.0.saturating_sub(pruned.0) >= PRUNE_EVERY_SECONDS {
+            done = app.live.store().prune(now).await.map(|gone| {
+                tracing::debug!(gone, "pruned");
+                pruned = now;
+            });
+        }
+        if let Err(cause) = done {
+            tracing::error!(%cause, hint = cause.hint(), "the store could not be followed");
+        }
+    }
+}
+
+fn issuer(config: &Config, address: SocketAddr) -> Result<Issuer, Error> {
+    let plain = config.tls.mode == TlsMode::PlainLoopback;
+    let derived = format!("{}://{address}", if plain { "http" } else { "https" });
+    let text = config.issuer.as_deref().unwrap_or(&derived);
+    Issuer::parse(text, plain).map_err(|what| Fault::issuer(what).into())
+}
+
+fn identity(config: &Config, issuer: &Issuer, address: SocketAddr) -> Result<Option<Identity>, Error> {
+    match (config.tls.mode, &config.tls.certificate, &config.tls.key) {
+        (TlsMode::Files, Some(certificate), Some(key)) => Identity::load(certificate, key).map(Some),
+        (TlsMode::PlainBehindProxy | TlsMode::PlainLoopback, ..) => Ok(None),
+        _ => {
+            let identity = tls::self_signed(&tls::names(&issuer.host(), address.ip()))?;
+            let path = config.data_dir.join("tls-self-signed.pem");
+            std::fs::write(&path, identity.certificate_pem()).map_err(|cause| Error::data(&path, cause))?;
+            Ok(Some(identity))
+        }
+    }
+}
+
+/// A retiring key stays published until the last token it may have signed has ended.
+fn policy(config: &Config) -> Policy {
+    Policy {
+        active_seconds: config.keys.active_seconds.get(),
+        publish_seconds: config.keys.publish_seconds.get(),
+        retire_seconds: config.tokens.max_lifetime_seconds.get().saturating_add(300),
+    }
+}
+
+fn poll(config: &Config) -> Duration {
+    Duration::from_millis(config.store.poll_milliseconds.get())
+}
+
+fn seconds(n: NonZeroU64) -> Duration {
+    Duration::from_secs(n.get())
+}

@@ -1,0 +1,15 @@
+//! Every test of the server, in one binary. Names carry the section of the RFC that a test reads for the second time.
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
+
+mod config;
+mod flows;
+mod http;
+mod keys;
+mod logs;
+mod properties;
+mod restart;
+mod shutdown;
+mod store;
+mod support;
+mod tls;
+mod upkeep;

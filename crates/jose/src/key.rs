@@ -1,0 +1,337 @@
+//! Keys that sign and verify: the algorithm lives in the key. How a key looks in JSON is in `jwk.rs`.
+
+use core::fmt;
+use std::sync::{Arc, OnceLock};
+
+use aws_lc_rs::agreement;
+use aws_lc_rs::encoding::AsBigEndian as _;
+use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::signature::{
+    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, ParsedPublicKey,
+    VerificationAlgorithm,
+};
+use sealstone_mldsa::{Context, OsRandom, Randomness as _, any};
+use zeroize::Zeroizing;
+
+use crate::alg::{Algorithm, Curve, Family};
+use crate::error::Error;
+use crate::jwk;
+
+/// A key that signs. Cloning shares it; dropping the last clone wipes it.
+///
+/// An ML-DSA key is held expanded (tens of kilobytes), so that each signature costs only the signature.
+#[derive(Clone)]
+pub struct PrivateKey {
+    core: Arc<PrivateCore>,
+    public: PublicKey,
+}
+
+struct PrivateCore {
+    secret: Zeroizing<Vec<u8>>,
+    signer: Signer,
+}
+
+enum Signer {
+    Ecdsa(EcdsaKeyPair),
+    Ed25519(Ed25519KeyPair),
+    MlDsa(Box<any::ExpandedSigningKey>),
+}
+
+impl PrivateKey {
+    /// Makes a key from the randomness of the operating system.
+    ///
+    /// # Errors
+    /// [`Error::Provider`] if there is none.
+    pub fn generate(algorithm: Algorithm) -> Result<Self, Error> {
+        match algorithm.family() {
+            Family::Ec(curve) => {
+                let pair = EcdsaKeyPair::generate(curve.signing()).map_err(|_| Error::Provider)?;
+                let scalar = pair.private_key().as_be_bytes().map_err(|_| Error::Provider)?;
+                Self::from_secret(algorithm, scalar.as_ref())
+            }
+            Family::Ed25519 | Family::MlDsa(_) => {
+                let mut seed = Zeroizing::new([0; 32]);
+                OsRandom.fill(seed.as_mut()).map_err(|_| Error::Provider)?;
+                Self::from_secret(algorithm, seed.as_ref())
+            }
+        }
+    }
+
+    /// Takes a raw private key of [`Algorithm::secret_len`] bytes: the ML-DSA or Ed25519 seed, or the big-endian
+    /// scalar of an EC key. The public half is computed.
+    ///
+    /// # Errors
+    /// [`Error::KeyMalformed`] for another length, or a scalar that is not within 1..n.
+    pub fn from_secret(algorithm: Algorithm, secret: &[u8]) -> Result<Self, Error> {
+        let member = jwk::secret_member(algorithm);
+        if secret.len() != algorithm.secret_len() {
+            return Err(Error::KeyMalformed {
+                member,
+                expected: format!("{} bytes", algorithm.secret_len()),
+                found: format!("{} bytes", secret.len()),
+            });
+        }
+        let (signer, public) = match algorithm.family() {
+            Family::Ec(curve) => {
+                let out_of_range = || Error::KeyMalformed {
+                    member,
+                    expected: format!("a scalar from 1 to the order of {}", curve.name()),
+                    found: "one out of range".into(),
+                };
+                let scalar = agreement::PrivateKey::from_private_key(curve.agreement(), secret)
+                    .map_err(|_| out_of_range())?;
+                let point = scalar.compute_public_key().map_err(|_| Error::Provider)?;
+                let pair =
+                    EcdsaKeyPair::from_private_key_and_public_key(curve.signing(), secret, point.as_ref())
+                        .map_err(|_| out_of_range())?;
+                let public = PublicKey::from_public(algorithm, point.as_ref())?;
+                (Signer::Ecdsa(pair), public)
+            }
+            Family::Ed25519 => {
+                let pair = Ed25519KeyPair::from_seed_unchecked(secret).map_err(|_| Error::Provider)?;
+                let public = PublicKey::from_public(algorithm, pair.public_key().as_ref())?;
+                (Signer::Ed25519(pair), public)
+            }
+            Family::MlDsa(level) => {
+                let expanded =
+                    any::SigningKey::try_from_seed(level, secret).map_err(|_| Error::Provider)?.expand();
+                let public = PublicKey::from_verifying_key(algorithm, expanded.verifying_key());
+                (Signer::MlDsa(Box::new(expanded)), public)
+            }
+        };
+        let core = PrivateCore { secret: Zeroizing::new(secret.to_vec()), signer };
+        Ok(Self { core: Arc::new(core), public })
+    }
+
+    /// [`from_secret`](Self::from_secret), and the public half given must be the one computed (RFC 9964 §7.4).
+    ///
+    /// # Errors
+    /// [`Error::KeyMismatch`] if it is not.
+    pub fn from_secret_and_public(algorithm: Algorithm, secret: &[u8], public: &[u8]) -> Result<Self, Error> {
+        let key = Self::from_secret(algorithm, secret)?;
+        if key.public.as_bytes() == public {
+            Ok(key)
+        } else {
+            Err(Error::KeyMismatch { member: jwk::public_member(algorithm) })
+        }
+    }
+
+    /// The same key under another key id.
+    #[must_use]
+    pub fn with_kid(self, kid: &str) -> Self {
+        Self { public: self.public.with_kid(kid), ..self }
+    }
+
+    /// The algorithm that it signs with.
+    pub fn algorithm(&self) -> Algorithm {
+        self.public.algorithm()
+    }
+
+    /// The key id: the one it was given, or else the thumbprint.
+    pub fn kid(&self) -> &str {
+        self.public.kid()
+    }
+
+    /// The public half.
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    /// The raw private key, as [`from_secret`](Self::from_secret) takes it.
+    pub fn secret(&self) -> Zeroizing<Vec<u8>> {
+        self.core.secret.clone()
+    }
+
+    /// Signs `message`. ML-DSA: pure, empty context (RFC 9964 §5), hedged. ECDSA: `r || s` in field length.
+    ///
+    /// # Errors
+    /// [`Error::Provider`] if there is no randomness.
+    pub fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        match &self.core.signer {
+            Signer::Ecdsa(pair) => {
+                let signature = pair.sign(&SystemRandom::new(), message).map_err(|_| Error::Provider)?;
+                Ok(signature.as_ref().to_vec())
+            }
+            Signer::Ed25519(pair) => {
+                Ok(pair.try_sign(message).map_err(|_| Error::Provider)?.as_ref().to_vec())
+            }
+            Signer::MlDsa(key) => {
+                let signature =
+                    key.sign(&mut OsRandom, Context::EMPTY, message).map_err(|_| Error::Provider)?;
+                Ok(signature.encode().to_vec())
+            }
+        }
+    }
+}
+
+/// The algorithm and the key id, never the key.
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PrivateKey")
+            .field("algorithm", &self.algorithm())
+            .field("kid", &self.kid())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A key that verifies. Cloning shares it; an ML-DSA key is expanded once, when it is first used.
+#[derive(Clone)]
+pub struct PublicKey {
+    core: Arc<PublicCore>,
+    kid: Option<Arc<str>>,
+}
+
+struct PublicCore {
+    algorithm: Algorithm,
+    verifier: Verifier,
+    thumbprint: OnceLock<String>,
+}
+
+enum Verifier {
+    Classical { key: ParsedPublicKey, bytes: Vec<u8> },
+    MlDsa { key: Box<any::VerifyingKey>, expanded: OnceLock<Box<any::ExpandedVerifyingKey>> },
+}
+
+impl PublicKey {
+    /// Takes a raw public key of [`Algorithm::public_len`] bytes: the ML-DSA or Ed25519 key, or the uncompressed
+    /// point (SEC 1 §2.3.3) of an EC key, which must lie on the curve.
+    ///
+    /// # Errors
+    /// [`Error::KeyMalformed`] if it is not one.
+    pub fn from_public(algorithm: Algorithm, bytes: &[u8]) -> Result<Self, Error> {
+        let malformed = |expected: String, found: String| Error::KeyMalformed {
+            member: jwk::public_member(algorithm),
+            expected,
+            found,
+        };
+        if bytes.len() != algorithm.public_len() {
+            let (expected, found) = (algorithm.public_len(), bytes.len());
+            return Err(malformed(format!("{expected} bytes"), format!("{found} bytes")));
+        }
+        let parsed = |verification: &'static dyn VerificationAlgorithm, expected: String| {
+            let key = ParsedPublicKey::new(verification, bytes)
+                .map_err(|_| malformed(expected, "another value".into()))?;
+            Ok(Verifier::Classical { key, bytes: bytes.to_vec() })
+        };
+        let verifier = match algorithm.family() {
+            // The length check leaves two readings of the first octet: 04, and the hybrid form 06 or 07.
+            Family::Ec(_) if bytes[0] != 0x04 => {
+                return Err(malformed(
+                    "an uncompressed point".into(),
+                    format!("first byte {:#04x}", bytes[0]),
+                ));
+            }
+            Family::Ec(curve) => parsed(curve.verifying(), format!("a point on {}", curve.name()))?,
+            Family::Ed25519 => parsed(&signature::ED25519, "a point on Ed25519".into())?,
+            Family::MlDsa(level) => {
+                let key = any::VerifyingKey::decode(level, bytes)
+                    .map_err(|_| malformed(format!("a key of {level}"), "another value".into()))?;
+                return Ok(Self::from_verifying_key(algorithm, key));
+            }
+        };
+        Ok(Self::new(algorithm, verifier))
+    }
+
+    /// The same key under another key id.
+    #[must_use]
+    pub fn with_kid(self, kid: &str) -> Self {
+        Self { kid: Some(kid.into()), ..self }
+    }
+
+    /// The algorithm that it checks.
+    pub fn algorithm(&self) -> Algorithm {
+        self.core.algorithm
+    }
+
+    /// The key id: the one it was given, or else the thumbprint.
+    pub fn kid(&self) -> &str {
+        self.kid.as_deref().unwrap_or_else(|| self.thumbprint())
+    }
+
+    /// The SHA-256 thumbprint of RFC 7638 (members: RFC 7638 §3.2, RFC 8037 §2, RFC 9964 §6), computed once.
+    pub fn thumbprint(&self) -> &str {
+        self.core.thumbprint.get_or_init(|| jwk::thumbprint(self))
+    }
+
+    /// The raw public key, as [`from_public`](Self::from_public) takes it.
+    pub fn as_bytes(&self) -> &[u8] {
+        match &self.core.verifier {
+            Verifier::Classical { bytes, .. } => bytes,
+            Verifier::MlDsa { key, .. } => key.encode(),
+        }
+    }
+
+    /// Checks a signature as [`PrivateKey::sign`] makes it.
+    ///
+    /// # Errors
+    /// [`Error::BadSignature`], whatever is wrong with it.
+    pub fn verify(&self, message: &[u8], signature: &[u8]) -> Result<(), Error> {
+        match &self.core.verifier {
+            Verifier::Classical { key, .. } => {
+                key.verify_sig(message, signature).map_err(|_| Error::BadSignature)
+            }
+            Verifier::MlDsa { key, expanded } => {
+                let signature =
+                    any::Signature::decode(key.level(), signature).map_err(|_| Error::BadSignature)?;
+                expanded
+                    .get_or_init(|| Box::new(key.expand()))
+                    .verify(Context::EMPTY, message, &signature)
+                    .map_err(|_| Error::BadSignature)
+            }
+        }
+    }
+
+    fn from_verifying_key(algorithm: Algorithm, key: any::VerifyingKey) -> Self {
+        Self::new(algorithm, Verifier::MlDsa { key: Box::new(key), expanded: OnceLock::new() })
+    }
+
+    fn new(algorithm: Algorithm, verifier: Verifier) -> Self {
+        Self { core: Arc::new(PublicCore { algorithm, verifier, thumbprint: OnceLock::new() }), kid: None }
+    }
+}
+
+/// The same key for the same algorithm, whatever it is called.
+impl PartialEq for PublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.algorithm() == other.algorithm() && self.as_bytes() == other.as_bytes()
+    }
+}
+
+impl Eq for PublicKey {}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublicKey")
+            .field("algorithm", &self.algorithm())
+            .field("kid", &self.kid())
+            .finish_non_exhaustive()
+    }
+}
+
+/// The curve's algorithms in the library: signatures in the fixed form of RFC 7518 §3.4, not DER.
+impl Curve {
+    const fn signing(self) -> &'static EcdsaSigningAlgorithm {
+        match self {
+            Self::P256 => &signature::ECDSA_P256_SHA256_FIXED_SIGNING,
+            Self::P384 => &signature::ECDSA_P384_SHA384_FIXED_SIGNING,
+            Self::P521 => &signature::ECDSA_P521_SHA512_FIXED_SIGNING,
+        }
+    }
+
+    fn verifying(self) -> &'static dyn VerificationAlgorithm {
+        match self {
+            Self::P256 => &signature::ECDSA_P256_SHA256_FIXED,
+            Self::P384 => &signature::ECDSA_P384_SHA384_FIXED,
+            Self::P521 => &signature::ECDSA_P521_SHA512_FIXED,
+        }
+    }
+
+    /// Only to compute the public point of a scalar.
+    const fn agreement(self) -> &'static agreement::Algorithm {
+        match self {
+            Self::P256 => &agreement::ECDH_P256,
+            Self::P384 => &agreement::ECDH_P384,
+            Self::P521 => &agreement::ECDH_P521,
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! How large a token is, part by part, and which usual limits it breaks.
+//!
+//! The signature cannot be compressed and the limits are other people's defaults, so it is good to know before the
+//! token meets them.
+
+use serde_json::Value;
+
+use crate::alg::Algorithm;
+use crate::b64;
+use crate::error::Error;
+use crate::jws::Unverified;
+
+/// The cookie's name that [`Carrier::Cookie`] counts.
+pub const COOKIE_NAME: &str = "access_token";
+
+/// How a token travels, which decides what is counted with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier {
+    /// `access_token=…` in a cookie: name, `=` and value.
+    Cookie,
+    /// The line `Authorization: Bearer …` without its end.
+    Header,
+}
+
+impl Carrier {
+    /// Bytes beside the token.
+    pub const fn overhead(self) -> usize {
+        match self {
+            Self::Cookie => COOKIE_NAME.len() + 1,
+            Self::Header => "Authorization: Bearer ".len(),
+        }
+    }
+}
+
+/// A limit that tokens meet in practice: the default of a widespread program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// Whose limit.
+    pub name: &'static str,
+    /// Most bytes.
+    pub bytes: usize,
+    /// What is counted.
+    pub carrier: Carrier,
+    /// Whether the limit is for all headers together, so that the token has less than this to itself.
+    pub shared: bool,
+    /// The setting that raises it, if there is one.
+    pub setting: Option<&'static str>,
+}
+
+impl Limit {
+    /// Whether a token of `token_len` bytes is too large for it.
+    pub const fn is_broken_by(&self, token_len: usize) -> bool {
+        token_len + self.carrier.overhead() > self.bytes
+    }
+}
+
+/// The limits, smallest first.
+pub const LIMITS: [Limit; 8] = [
+    limit("browser cookie", 4096, Carrier::Cookie, false, None),
+    limit("nginx response header", 4096, Carrier::Cookie, true, Some("proxy_buffer_size")),
+    limit("Apache httpd header field", 8190, Carrier::Header, false, Some("LimitRequestFieldSize")),
+    limit("nginx request header line", 8192, Carrier::Header, false, Some("large_client_header_buffers")),
+    limit("Tomcat headers", 8192, Carrier::Header, true, Some("maxHttpHeaderSize")),
+    limit("Jetty headers", 8192, Carrier::Header, true, Some("requestHeaderSize")),
+    limit("HAProxy headers", 15_360, Carrier::Header, true, Some("tune.bufsize")),
+    limit("Node.js headers", 16_384, Carrier::Header, true, Some("--max-http-header-size")),
+];
+
+/// Bytes of a token, part by part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Report {
+    /// The signature algorithm.
+    pub algorithm: Algorithm,
+    /// The first part.
+    pub header: usize,
+    /// The second part.
+    pub payload: usize,
+    /// The third part.
+    pub signature: usize,
+    /// All of it, dots included.
+    pub total: usize,
+}
+
+impl Report {
+    /// The limits that the token breaks even when it travels alone.
+    pub fn broken(&self) -> impl Iterator<Item = &'static Limit> {
+        let total = self.total;
+        LIMITS.iter().filter(move |limit| limit.is_broken_by(total))
+    }
+
+    fn new(algorithm: Algorithm, header: usize, payload: usize) -> Self {
+        let signature = b64::encoded_len(algorithm.signature_len());
+        Self { algorithm, header, payload, signature, total: header + payload + signature + 2 }
+    }
+}
+
+/// Measures a token. Its signature is not checked.
+///
+/// # Errors
+/// Those of [`Unverified::parse`].
+pub fn report(token: &str) -> Result<Report, Error> {
+    let unverified = Unverified::parse(token)?;
+    let part = |index| token.split('.').nth(index).map_or(0, str::len);
+    Ok(Report::new(unverified.header().algorithm(), part(0), part(1)))
+}
+
+/// What the same header and claims would measure under each algorithm, in the order of [`Algorithm::ALL`].
+///
+/// The key id is taken as it is: a thumbprint is as long for one algorithm as for another.
+///
+/// # Errors
+/// Those of [`Unverified::parse`].
+pub fn compare(token: &str) -> Result<Vec<Report>, Error> {
+    let unverified = Unverified::parse(token)?;
+    let payload = b64::encoded_len(unverified.peek_payload_untrusted().len());
+    let mut header = unverified.header().members().clone();
+    let reports = Algorithm::ALL.into_iter().map(|algorithm| {
+        header.insert("alg".to_owned(), Value::from(algorithm.name()));
+        let json = Value::Object(header.clone()).to_string();
+        Report::new(algorithm, b64::encoded_len(json.len()), payload)
+    });
+    Ok(reports.collect())
+}
+
+const fn limit(
+    name: &'static str,
+    bytes: usize,
+    carrier: Carrier,
+    shared: bool,
+    setting: Option<&'static str>,
+) -> Limit {
+    Limit { name, bytes, carrier, shared, setting }
+}

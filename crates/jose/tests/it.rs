@@ -1,0 +1,79 @@
+//! All integration tests of the crate, in one binary.
+#![allow(clippy::unwrap_used, clippy::print_stdout)]
+
+mod cases;
+mod claims;
+mod keys;
+mod matrix;
+mod properties;
+mod sets;
+mod sizes;
+mod standards;
+mod tokens;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sealstone_jose::{Error, PrivateKey};
+
+fn b64(bytes: impl AsRef<[u8]>) -> String {
+    URL_SAFE_NO_PAD.encode(bytes)
+}
+
+fn unb64(text: &str) -> Vec<u8> {
+    URL_SAFE_NO_PAD.decode(text).unwrap()
+}
+
+/// A token of exactly these bytes, with a signature that is good: whatever is wrong with it is elsewhere.
+fn signed(key: &PrivateKey, header: impl AsRef<[u8]>, payload: impl AsRef<[u8]>) -> String {
+    let input = format!("{}.{}", b64(header), b64(payload));
+    let signature = key.sign(input.as_bytes()).unwrap();
+    format!("{input}.{}", b64(signature))
+}
+
+/// A name for each kind of error, for the tables.
+fn kind(error: &Error) -> &'static str {
+    match error {
+        Error::AlgorithmMismatch { .. } => "algorithm mismatch",
+        Error::AlgorithmUnknown { .. } => "algorithm unknown",
+        Error::AmbiguousKey { .. } => "ambiguous key",
+        Error::AudienceMismatch { .. } => "audience",
+        Error::BadBase64 { .. } => "base64",
+        Error::BadJson { .. } => "json",
+        Error::BadSignature => "signature",
+        Error::ClaimMalformed { .. } => "claim malformed",
+        Error::ClaimMissing { .. } => "claim missing",
+        Error::DuplicateKid { .. } => "duplicate kid",
+        Error::Expired { .. } => "expired",
+        Error::HeaderMalformed { .. } => "header malformed",
+        Error::HeaderRefused { .. } => "header refused",
+        Error::IssuedInFuture { .. } => "issued in future",
+        Error::IssuerMismatch { .. } => "issuer",
+        Error::Jwe => "jwe",
+        Error::JsonSerialization => "json serialization",
+        Error::KeyMalformed { .. } => "key malformed",
+        Error::KeyMismatch { .. } => "key mismatch",
+        Error::KeyTypeUnknown { .. } => "key type",
+        Error::KeyUseRefused { .. } => "key use",
+        Error::NestedToken => "nested",
+        Error::NotCompact { .. } => "not compact",
+        Error::NotYetValid { .. } => "not yet valid",
+        Error::PrivateMember { .. } => "private member",
+        Error::SignatureLength { .. } => "signature length",
+        Error::TooLarge { .. } => "too large",
+        Error::TooOld { .. } => "too old",
+        Error::TypMismatch { .. } => "typ",
+        Error::UnknownKid { .. } => "unknown kid",
+        _ => "other",
+    }
+}
+
+/// The error is of this kind, and says so on one line without a full stop.
+fn assert_refused<T: core::fmt::Debug>(name: &str, outcome: Result<T, Error>, expected: &str) {
+    let error = outcome.expect_err(name);
+    assert_eq!(kind(&error), expected, "{name}: {error}");
+    let text = error.to_string();
+    assert!(
+        !text.ends_with('.') && !text.chars().any(char::is_control) && text.len() < 400,
+        "{name}: {text}"
+    );
+}

@@ -1,0 +1,181 @@
+//! DER (X.690), as far as keys need it: definite lengths in minimal form, low tag numbers, no recursion.
+//!
+//! The reader never shows content in an error: it may be secret.
+
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+
+/// Most bytes of any structure read here. The largest key, ML-DSA-87 in the form `both` with its public key, has
+/// 7600.
+const MAX: usize = 65_536;
+
+/// A tag, with the name by which an error calls it.
+#[derive(Clone, Copy)]
+pub(crate) struct Tag {
+    pub(crate) byte: u8,
+    pub(crate) name: &'static str,
+}
+
+pub(crate) const INTEGER: Tag = Tag { byte: 0x02, name: "an INTEGER" };
+pub(crate) const BIT_STRING: Tag = Tag { byte: 0x03, name: "a BIT STRING" };
+pub(crate) const OCTET_STRING: Tag = Tag { byte: 0x04, name: "an OCTET STRING" };
+pub(crate) const OBJECT_IDENTIFIER: Tag = Tag { byte: 0x06, name: "an OBJECT IDENTIFIER" };
+pub(crate) const SEQUENCE: Tag = Tag { byte: 0x30, name: "a SEQUENCE" };
+
+/// What is left to read, and where that is in the whole.
+#[derive(Clone)]
+pub(crate) struct Reader<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+}
+
+impl<'a> Reader<'a> {
+    /// Reads from the start of a whole structure.
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Error> {
+        if bytes.len() > MAX {
+            return Err(Error::TooLarge { limit: MAX, found: bytes.len() });
+        }
+        Ok(Self { bytes, offset: 0 })
+    }
+
+    /// The tag that comes next.
+    pub(crate) fn peek(&self) -> Option<u8> {
+        self.bytes.first().copied()
+    }
+
+    /// Where the reader stands.
+    pub(crate) fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// All that is left.
+    pub(crate) fn rest(self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Takes one value of this tag and returns its content.
+    pub(crate) fn take(&mut self, tag: Tag) -> Result<Reader<'a>, Error> {
+        match self.peek() {
+            Some(byte) if byte == tag.byte => self.take_any(),
+            Some(byte) => Err(self.refusal(tag.name, format!("tag {byte:#04x}"))),
+            None => Err(self.refusal(tag.name, "the end".into())),
+        }
+    }
+
+    /// Takes one value of this tag, if that is what comes next.
+    pub(crate) fn take_optional(&mut self, tag: Tag) -> Result<Option<Reader<'a>>, Error> {
+        if self.peek() == Some(tag.byte) { self.take_any().map(Some) } else { Ok(None) }
+    }
+
+    /// Takes the bits of a BIT STRING of whole bytes (tag as given, for implicit tagging).
+    pub(crate) fn take_bits(&mut self, tag: Tag) -> Result<&'a [u8], Error> {
+        let content = self.take(tag)?;
+        match content.bytes.split_first() {
+            Some((0, bits)) => Ok(bits),
+            Some((unused, _)) => Err(content.refusal("no unused bits", unused.to_string())),
+            None => Err(content.refusal("the number of unused bits", "the end".into())),
+        }
+    }
+
+    /// Takes an INTEGER that is one of `allowed`.
+    pub(crate) fn take_version(&mut self, allowed: &[u8], expected: &'static str) -> Result<u8, Error> {
+        let content = self.take(INTEGER)?;
+        match content.bytes {
+            [version] if allowed.contains(version) => Ok(*version),
+            _ => Err(content.refusal(expected, "another version".into())),
+        }
+    }
+
+    /// Nothing may be left.
+    pub(crate) fn end(self) -> Result<(), Error> {
+        if self.bytes.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::TrailingData { offset: self.offset, found: self.bytes.len() })
+        }
+    }
+
+    pub(crate) fn refusal(&self, expected: &'static str, found: String) -> Error {
+        Error::Der { offset: self.offset, expected, found }
+    }
+
+    /// X.690 §8.1.3, §10.1: the length is definite and takes as few bytes as it can.
+    fn take_any(&mut self) -> Result<Reader<'a>, Error> {
+        let at = |offset: usize, expected, found: String| {
+            Err(Error::Der { offset: self.offset + offset, expected, found })
+        };
+        let (len, start) = match self.bytes.get(1) {
+            None => return at(1, "a length", "the end".into()),
+            Some(short @ 0..=0x7f) => (usize::from(*short), 2),
+            Some(0x80) => return at(1, "a definite length", "an indefinite one".into()),
+            Some(long) => {
+                let count = usize::from(long & 0x7f);
+                let Some(octets) = self.bytes.get(2..2 + count) else {
+                    return at(2, "a length", "the end".into());
+                };
+                if octets[0] == 0 || (count == 1 && octets[0] < 0x80) {
+                    return at(1, "a length in its shortest form", "a longer one".into());
+                }
+                if count > 4 {
+                    return at(1, "a length of at most 4 bytes", format!("one of {count}"));
+                }
+                (octets.iter().fold(0, |len, octet| len << 8 | usize::from(*octet)), 2 + count)
+            }
+        };
+        let Some((content, rest)) = self.bytes[start..].split_at_checked(len) else {
+            let left = self.bytes.len() - start;
+            return at(start, "as many bytes as the length says", format!("{left} of {len}"));
+        };
+        let content = Reader { bytes: content, offset: self.offset + start };
+        self.offset += start + len;
+        self.bytes = rest;
+        Ok(content)
+    }
+}
+
+/// Writes one value whose content is `parts`, one after the other. The memory is wiped when dropped and is never
+/// moved, so that secrets may be among the parts.
+pub(crate) fn write(tag: Tag, parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
+    let len: usize = parts.iter().map(|part| part.len()).sum();
+    let octets = len.to_be_bytes();
+    let significant = &octets[octets.iter().take_while(|octet| **octet == 0).count()..];
+    let mut out = Zeroizing::new(Vec::with_capacity(2 + significant.len() + len));
+    out.push(tag.byte);
+    if len < 0x80 {
+        out.push(len as u8);
+    } else {
+        out.push(0x80 | significant.len() as u8);
+        out.extend_from_slice(significant);
+    }
+    parts.iter().for_each(|part| out.extend_from_slice(part));
+    out
+}
+
+/// Writes a BIT STRING of whole bytes.
+pub(crate) fn write_bits(tag: Tag, bits: &[u8]) -> Zeroizing<Vec<u8>> {
+    write(tag, &[&[0], bits])
+}
+
+/// An object identifier's content, dotted (X.690 §8.19). What cannot be one is shown as such.
+pub(crate) fn dotted(content: &[u8]) -> String {
+    let mut arcs: Vec<u128> = Vec::new();
+    let mut arc: u128 = 0;
+    for (index, octet) in content.iter().enumerate() {
+        if arc >> 120 != 0 {
+            return "not an object identifier".into();
+        }
+        arc = arc << 7 | u128::from(octet & 0x7f);
+        if octet & 0x80 == 0 {
+            arcs.push(arc);
+            arc = 0;
+        } else if index + 1 == content.len() {
+            return "not an object identifier".into();
+        }
+    }
+    let Some((first, rest)) = arcs.split_first() else { return "not an object identifier".into() };
+    let root = (*first / 40).min(2);
+    let mut text = format!("{root}.{}", first - 40 * root);
+    rest.iter().for_each(|arc| text.push_str(&format!(".{arc}")));
+    text
+}

@@ -1,0 +1,153 @@
+//! The one error type. Variants are facts about the input; none carries a byte of a secret.
+
+use core::fmt;
+
+use crate::algorithm::KeyAlgorithm;
+
+/// Why a key was refused. Offsets count bytes of the DER, lines count from 1.
+#[non_exhaustive]
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Error {
+    /// The object identifier is not of an algorithm or curve known here.
+    AlgorithmUnknown {
+        /// Dotted, such as `1.2.840.113549.1.1.1`.
+        oid: String,
+    },
+    /// The structure is not the one expected.
+    Der {
+        /// Where.
+        offset: usize,
+        /// What should be there.
+        expected: &'static str,
+        /// What is.
+        found: String,
+    },
+    /// The private key is encrypted with a password; that is not supported.
+    Encrypted,
+    /// Parts of one key that contradict each other (RFC 9881 §8.2).
+    Inconsistent {
+        /// Which.
+        parts: &'static str,
+    },
+    /// A key is longer or shorter than its algorithm says.
+    KeyLength {
+        /// The algorithm.
+        algorithm: KeyAlgorithm,
+        /// Which part of the key.
+        part: &'static str,
+        /// Its right length in bytes.
+        expected: usize,
+        /// Its length here.
+        found: usize,
+    },
+    /// An ML-DSA key that is only there in expanded form: there is no way back to the seed.
+    NoSeed,
+    /// The algorithm's parameters are not what its RFC demands: absent, or a named curve.
+    Parameters {
+        /// Where.
+        offset: usize,
+        /// What should be there.
+        expected: &'static str,
+        /// What is.
+        found: String,
+    },
+    /// The text is not one PEM block (RFC 7468 §3).
+    Pem {
+        /// Where.
+        line: usize,
+        /// What is wrong there.
+        problem: &'static str,
+    },
+    /// The PEM block holds something else.
+    PemLabel {
+        /// The label that would do.
+        expected: &'static str,
+        /// The label found.
+        found: String,
+    },
+    /// The point is not in uncompressed form (RFC 5480 §2.2).
+    PointForm {
+        /// Its first byte, 04 in the right form.
+        found: u8,
+    },
+    /// The scalar is zero or not below the order of the curve.
+    ScalarRange {
+        /// The algorithm.
+        algorithm: KeyAlgorithm,
+    },
+    /// Larger than any key.
+    TooLarge {
+        /// Most bytes that are read.
+        limit: usize,
+        /// How many there are.
+        found: usize,
+    },
+    /// Something follows where the structure is over.
+    TrailingData {
+        /// Where.
+        offset: usize,
+        /// How many bytes.
+        found: usize,
+    },
+}
+
+impl Error {
+    /// What the reader of the message could do, where that is known.
+    pub const fn hint(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::AlgorithmUnknown { .. } => {
+                "known: ML-DSA-44, ML-DSA-65, ML-DSA-87, ECDSA on P-256, P-384, P-521, and Ed25519"
+            }
+            Self::Encrypted => "decrypt it first, for example with `openssl pkcs8 -in KEY -out PLAIN`",
+            Self::Inconsistent { .. } => "do not use this key: export it again from where it was made",
+            Self::NoSeed => {
+                "such a key signs, but it can become neither a JWK (RFC 9964 §4) nor a seed PKCS#8 (RFC 9881 §6): \
+                 export it again from where its seed is kept"
+            }
+            Self::Parameters { .. } => {
+                "write the key with another tool: this encoding is not that of its RFC"
+            }
+            Self::Pem { .. } | Self::PemLabel { .. } => {
+                "give a file with one PEM block: PUBLIC KEY, PRIVATE KEY or EC PRIVATE KEY"
+            }
+            Self::PointForm { .. } => {
+                "convert it, for example with `openssl pkey -pubin -ec_conv_form uncompressed`"
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AlgorithmUnknown { oid } => write!(f, "unknown key algorithm or curve {oid}"),
+            Self::Der { offset, expected, found } => {
+                write!(f, "bad DER at byte {offset}: expected {expected}, found {found}")
+            }
+            Self::Encrypted => f.write_str("the private key is encrypted"),
+            Self::Inconsistent { parts } => write!(f, "the key contradicts itself: {parts}"),
+            Self::KeyLength { algorithm, part, expected, found } => {
+                write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
+            }
+            Self::NoSeed => f.write_str("the key is there only in expanded form, without its seed"),
+            Self::Parameters { offset, expected, found } => {
+                write!(f, "algorithm parameters at byte {offset}: expected {expected}, found {found}")
+            }
+            Self::Pem { line, problem } => write!(f, "bad PEM at line {line}: {problem}"),
+            Self::PemLabel { expected, found } => write!(f, "expected a PEM block {expected}, found {found}"),
+            Self::PointForm { found } => {
+                write!(f, "expected an uncompressed point, first byte 0x04, found {found:#04x}")
+            }
+            Self::ScalarRange { algorithm } => {
+                write!(f, "the private scalar is out of range for {algorithm}")
+            }
+            Self::TooLarge { limit, found } => write!(f, "expected at most {limit} bytes, found {found}"),
+            Self::TrailingData { offset, found } => {
+                write!(f, "{found} bytes too many from byte {offset}: expected the end")
+            }
+        }
+    }
+}
+
+impl core::error::Error for Error {}

@@ -1,0 +1,150 @@
+//! PEM in the strict form of RFC 7468 §3: one block, lines of 64 characters, nothing around it.
+//!
+//! Base64 is done by arithmetic, not by tables: the text may be a private key, and no memory address depends on it.
+
+use zeroize::Zeroizing;
+
+use crate::error::Error;
+
+/// Most bytes of text: what 64 KiB of DER becomes, with room for line ends.
+const MAX: usize = 98_304;
+/// Characters of a full line.
+const LINE: usize = 64;
+
+/// The block's label and content. `expected` names the labels that would do, for errors.
+pub(crate) fn decode<'t>(
+    text: &'t str,
+    expected: &'static str,
+) -> Result<(&'t str, Zeroizing<Vec<u8>>), Error> {
+    if text.len() > MAX {
+        return Err(Error::TooLarge { limit: MAX, found: text.len() });
+    }
+    let mut lines =
+        text.trim_end_matches(['\n', '\r']).split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
+    let first = lines.next().unwrap_or_default();
+    let label = first
+        .strip_prefix("-----BEGIN ")
+        .and_then(|rest| rest.strip_suffix("-----"))
+        .ok_or(Error::Pem { line: 1, problem: "expected a BEGIN line and nothing before it" })?;
+    if !label_is_sane(label) {
+        return Err(Error::Pem { line: 1, problem: "the label is not upper-case words" });
+    }
+
+    let mut out = Zeroizing::new(Vec::with_capacity(text.len() / 4 * 3));
+    let mut line = 1;
+    let mut last_seen = false;
+    while let Some(content) = lines.next() {
+        line += 1;
+        let refused = |problem| Error::Pem { line, problem };
+        if let Some(end) = content.strip_prefix("-----END ") {
+            if end.strip_suffix("-----") != Some(label) {
+                return Err(refused("the END line does not match the BEGIN line"));
+            }
+            if lines.next().is_some() {
+                return Err(Error::Pem { line: line + 1, problem: "expected nothing after the END line" });
+            }
+            if out.is_empty() {
+                return Err(refused("the block is empty"));
+            }
+            return match label {
+                "ENCRYPTED PRIVATE KEY" => Err(Error::Encrypted),
+                _ if expected.split(" or ").any(|allowed| allowed == label) => Ok((label, out)),
+                _ => Err(Error::PemLabel { expected, found: label.to_owned() }),
+            };
+        }
+        if content.contains(':') {
+            return Err(refused("header lines are not allowed"));
+        }
+        if last_seen {
+            return Err(refused("only the last line may have fewer than 64 characters or padding"));
+        }
+        if content.is_empty() || content.len() > LINE || content.len() % 4 != 0 {
+            return Err(refused("expected 64 characters of base64, or a multiple of 4 in the last line"));
+        }
+        last_seen = content.len() < LINE || content.ends_with('=');
+        decode_line(content.as_bytes(), &mut out).map_err(refused)?;
+    }
+    Err(Error::Pem { line, problem: "the END line is missing" })
+}
+
+/// Writes one block. The text is wiped when dropped and was never moved.
+pub(crate) fn encode(label: &str, content: &[u8]) -> Zeroizing<String> {
+    let characters = content.len().div_ceil(3) * 4;
+    let room = characters + characters.div_ceil(LINE) + 2 * label.len() + 32;
+    let mut out = Zeroizing::new(String::with_capacity(room));
+    out.push_str("-----BEGIN ");
+    out.push_str(label);
+    out.push_str("-----\n");
+    for line in content.chunks(LINE / 4 * 3) {
+        for group in line.chunks(3) {
+            let octet = |index: usize| u32::from(group.get(index).copied().unwrap_or(0));
+            let bits = octet(0) << 16 | octet(1) << 8 | octet(2);
+            for index in 0..4 {
+                let padding = index > group.len();
+                out.push(if padding { '=' } else { encode_6(bits >> (18 - 6 * index) & 0x3f) });
+            }
+        }
+        out.push('\n');
+    }
+    out.push_str("-----END ");
+    out.push_str(label);
+    out.push_str("-----\n");
+    out
+}
+
+/// RFC 7468 §3 allows more; these are the labels in use.
+fn label_is_sane(label: &str) -> bool {
+    (1..=64).contains(&label.len())
+        && label.bytes().all(|byte| byte == b' ' || byte.is_ascii_uppercase() || byte.is_ascii_digit())
+}
+
+/// Decodes whole groups of four; padding may stand in the last group only, over bits that are zero.
+fn decode_line(line: &[u8], out: &mut Vec<u8>) -> Result<(), &'static str> {
+    let padding = line.iter().rev().take(2).take_while(|byte| **byte == b'=').count();
+    let (symbols, mut bad) = (line.len() - padding, 0);
+    for (group_index, group) in line.chunks(4).enumerate() {
+        let mut bits: i32 = 0;
+        for (index, byte) in group.iter().enumerate() {
+            let value = if group_index * 4 + index < symbols { decode_6(*byte) } else { 0 };
+            bad |= value;
+            bits = bits << 6 | i32::from(value & 0x3f);
+        }
+        out.extend_from_slice(&bits.to_be_bytes()[1..]);
+    }
+    if bad < 0 {
+        return Err("not a base64 character");
+    }
+    let (kept, spare) = out.split_at(out.len() - padding);
+    if spare.iter().any(|byte| *byte != 0) {
+        return Err("the last character has bits that must be zero");
+    }
+    let kept = kept.len();
+    out.truncate(kept);
+    Ok(())
+}
+
+/// The value of one character, or -1; each range adds its part or nothing, without a branch.
+fn decode_6(character: u8) -> i16 {
+    let c = i16::from(character);
+    // All ones where low <= c <= high, else zero.
+    let within = |low: u8, high: u8| ((i16::from(low) - 1 - c) & (c - i16::from(high) - 1)) >> 8;
+    let mut value = -1;
+    value += within(b'A', b'Z') & (c - 64);
+    value += within(b'a', b'z') & (c - 70);
+    value += within(b'0', b'9') & (c + 5);
+    value += within(b'+', b'+') & 63;
+    value += within(b'/', b'/') & 64;
+    value
+}
+
+/// The character of a value below 64, without a branch.
+fn encode_6(value: u32) -> char {
+    debug_assert!(value < 64, "a 6-bit value");
+    let v = value as i16;
+    let mut c = v + i16::from(b'A');
+    c += ((25 - v) >> 8) & 6;
+    c -= ((51 - v) >> 8) & 75;
+    c -= ((61 - v) >> 8) & 15;
+    c += ((62 - v) >> 8) & 3;
+    char::from(c as u8)
+}

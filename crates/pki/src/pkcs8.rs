@@ -1,0 +1,280 @@
+//! Private keys: PKCS#8 as OneAsymmetricKey, RFC 5958, with the ML-DSA forms of RFC 9881 §6.
+
+use core::fmt;
+
+use sealstone_mldsa::{Level, any};
+use zeroize::Zeroizing;
+
+use crate::algorithm::KeyAlgorithm;
+use crate::der::{self, Reader, Tag};
+use crate::error::Error;
+use crate::pem;
+use crate::sec1;
+use crate::spki::PublicKeyInfo;
+
+const ATTRIBUTES: Tag = Tag { byte: 0xa0, name: "attributes in [0]" };
+const PUBLIC_KEY: Tag = Tag { byte: 0x81, name: "the public key in [1]" };
+/// RFC 9881 §6: `seed [0] OCTET STRING`, implicitly tagged.
+const SEED: Tag = Tag { byte: 0x80, name: "a seed in [0]" };
+
+/// The private part of a key, in the form in which it came.
+///
+/// It is wiped when dropped.
+#[derive(Clone)]
+pub enum Secret {
+    /// The scalar of an EC key, big-endian in field length.
+    EcScalar(Zeroizing<Vec<u8>>),
+    /// The seed of an Ed25519 key (RFC 8032 §5.1.5).
+    Ed25519Seed(Zeroizing<[u8; 32]>),
+    /// The seed of an ML-DSA key, and the expanded key that it gives; that it does has been checked.
+    MlDsaBoth {
+        /// ξ of FIPS 204, Algorithm 1.
+        seed: Zeroizing<[u8; 32]>,
+        /// sk of FIPS 204, Algorithm 24.
+        expanded: Zeroizing<Vec<u8>>,
+    },
+    /// An expanded ML-DSA key without its seed: it signs, but it can become neither a JWK nor a seed PKCS#8.
+    MlDsaExpanded(Zeroizing<Vec<u8>>),
+    /// The seed of an ML-DSA key.
+    MlDsaSeed(Zeroizing<[u8; 32]>),
+}
+
+impl Secret {
+    /// The name of the form: `seed`, `expandedKey`, `both` (RFC 9881 §6) or `scalar`.
+    pub const fn form(&self) -> &'static str {
+        match self {
+            Self::EcScalar(_) => "scalar",
+            Self::Ed25519Seed(_) | Self::MlDsaSeed(_) => "seed",
+            Self::MlDsaBoth { .. } => "both",
+            Self::MlDsaExpanded(_) => "expandedKey",
+        }
+    }
+}
+
+/// The form, never the secret.
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Secret({})", self.form())
+    }
+}
+
+/// A private key and what it is for.
+#[derive(Clone, Debug)]
+pub struct PrivateKeyInfo {
+    algorithm: KeyAlgorithm,
+    secret: Secret,
+    public: Option<Vec<u8>>,
+}
+
+impl PrivateKeyInfo {
+    /// Takes a raw private key of [`KeyAlgorithm::secret_len`] bytes: the ML-DSA or Ed25519 seed, or the scalar of an
+    /// EC key. The public key of an ML-DSA key is computed; of the others it is the one given, unchecked.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::ScalarRange`], [`Error::PointForm`], and [`Error::Inconsistent`] if an ML-DSA
+    /// public key is given and is another.
+    pub fn new(algorithm: KeyAlgorithm, secret: &[u8], public: Option<&[u8]>) -> Result<Self, Error> {
+        let secret = match algorithm {
+            KeyAlgorithm::MlDsa(_) => Secret::MlDsaSeed(seed(algorithm, secret)?),
+            KeyAlgorithm::Ed25519 => Secret::Ed25519Seed(seed(algorithm, secret)?),
+            KeyAlgorithm::EcP256 | KeyAlgorithm::EcP384 | KeyAlgorithm::EcP521 => {
+                sec1::check_scalar(algorithm, secret)?;
+                Secret::EcScalar(Zeroizing::new(secret.to_vec()))
+            }
+        };
+        Self::with_public(algorithm, secret, public)
+    }
+
+    /// What the key is for.
+    pub fn algorithm(&self) -> KeyAlgorithm {
+        self.algorithm
+    }
+
+    /// The private part, in the form in which it came.
+    pub fn secret(&self) -> &Secret {
+        &self.secret
+    }
+
+    /// The raw private key, as [`new`](Self::new) takes it.
+    ///
+    /// # Errors
+    /// [`Error::NoSeed`] for an ML-DSA key that is only there in expanded form.
+    pub fn raw(&self) -> Result<&[u8], Error> {
+        match &self.secret {
+            Secret::EcScalar(scalar) => Ok(scalar),
+            Secret::Ed25519Seed(seed) | Secret::MlDsaSeed(seed) | Secret::MlDsaBoth { seed, .. } => {
+                Ok(seed.as_slice())
+            }
+            Secret::MlDsaExpanded(_) => Err(Error::NoSeed),
+        }
+    }
+
+    /// The public key: computed for ML-DSA; for the others the one that came with the private key, if one did, and
+    /// not yet compared with it.
+    pub fn public(&self) -> Option<&[u8]> {
+        self.public.as_deref()
+    }
+
+    /// Checks the public key that came, where that can be done here, and keeps it.
+    fn with_public(algorithm: KeyAlgorithm, secret: Secret, public: Option<&[u8]>) -> Result<Self, Error> {
+        if let Some(public) = public {
+            PublicKeyInfo::new(algorithm, public)?;
+        }
+        let computed = match (algorithm, &secret) {
+            (KeyAlgorithm::MlDsa(level), Secret::MlDsaSeed(seed) | Secret::MlDsaBoth { seed, .. }) => {
+                Some(any::SigningKey::from_seed(level, seed).verifying_key().encode().to_vec())
+            }
+            (KeyAlgorithm::MlDsa(level), Secret::MlDsaExpanded(expanded)) => {
+                Some(decode_expanded(level, expanded)?.verifying_key().encode().to_vec())
+            }
+            _ => None,
+        };
+        match (computed, public) {
+            (Some(computed), Some(public)) if computed != public => {
+                Err(Error::Inconsistent { parts: "the public key is not that of the private key" })
+            }
+            (Some(computed), _) => Ok(Self { algorithm, secret, public: Some(computed) }),
+            (None, public) => Ok(Self { algorithm, secret, public: public.map(<[u8]>::to_vec) }),
+        }
+    }
+}
+
+/// Reads `SEQUENCE { version, AlgorithmIdentifier, OCTET STRING, [0] attributes, [1] public key }`. Attributes are
+/// passed over; the public key is there in version 1 (v2) and only then.
+///
+/// # Errors
+/// The first thing that is wrong with it, and where.
+pub fn from_der(bytes: &[u8]) -> Result<PrivateKeyInfo, Error> {
+    let mut whole = Reader::new(bytes)?;
+    let mut fields = whole.take(der::SEQUENCE)?;
+    whole.end()?;
+    let version = fields.take_version(&[0, 1], "version 0 or 1")?;
+    let algorithm = KeyAlgorithm::read(&mut fields)?;
+    let mut inner = fields.take(der::OCTET_STRING)?;
+    if let Some(mut attributes) = fields.take_optional(ATTRIBUTES)? {
+        while attributes.peek().is_some() {
+            attributes.take(der::SEQUENCE)?;
+        }
+    }
+    // RFC 5958 §2: version 1 says that a public key follows, version 0 that none does.
+    let public = if version == 1 { Some(fields.take_bits(PUBLIC_KEY)?) } else { None };
+    fields.end()?;
+
+    let (secret, inner_public) = match algorithm {
+        KeyAlgorithm::MlDsa(level) => (read_ml_dsa(level, &mut inner)?, None),
+        KeyAlgorithm::Ed25519 => {
+            let content = inner.take(der::OCTET_STRING)?.rest();
+            (Secret::Ed25519Seed(seed(algorithm, content)?), None)
+        }
+        KeyAlgorithm::EcP256 | KeyAlgorithm::EcP384 | KeyAlgorithm::EcP521 => {
+            let key = sec1::read(&mut inner, Some(algorithm))?;
+            (Secret::EcScalar(Zeroizing::new(key.scalar.to_vec())), key.public)
+        }
+    };
+    inner.end()?;
+    if public.is_some() && inner_public.is_some() && public != inner_public {
+        return Err(Error::Inconsistent { parts: "two different public keys" });
+    }
+    PrivateKeyInfo::with_public(algorithm, secret, public.or(inner_public))
+}
+
+/// Writes version 0, without attributes: the ML-DSA seed (54 bytes, RFC 9881 §6), the Ed25519 seed (RFC 8410 §7), or
+/// the ECPrivateKey with its public key if that is known.
+///
+/// # Errors
+/// [`Error::NoSeed`] for an ML-DSA key that is only there in expanded form.
+pub fn to_der(info: &PrivateKeyInfo) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let raw = info.raw()?;
+    let inner = match info.algorithm {
+        KeyAlgorithm::MlDsa(_) => der::write(SEED, &[raw]),
+        KeyAlgorithm::Ed25519 => der::write(der::OCTET_STRING, &[raw]),
+        KeyAlgorithm::EcP256 | KeyAlgorithm::EcP384 | KeyAlgorithm::EcP521 => sec1::write(raw, info.public()),
+    };
+    let version = der::write(der::INTEGER, &[&[0]]);
+    let inner = der::write(der::OCTET_STRING, &[&inner]);
+    Ok(der::write(der::SEQUENCE, &[&version, &info.algorithm.write(), &inner]))
+}
+
+/// Reads a PEM block `PRIVATE KEY` (RFC 7468 §10) or `EC PRIVATE KEY` (RFC 5915 §4).
+///
+/// # Errors
+/// [`Error::Encrypted`], or the first thing that is wrong with it, and where.
+pub fn from_pem(text: &str) -> Result<PrivateKeyInfo, Error> {
+    match pem::decode(text, "PRIVATE KEY or EC PRIVATE KEY")? {
+        ("EC PRIVATE KEY", content) => from_sec1_der(&content),
+        (_, content) => from_der(&content),
+    }
+}
+
+/// Writes a PEM block `PRIVATE KEY`.
+///
+/// # Errors
+/// As for [`to_der`].
+pub fn to_pem(info: &PrivateKeyInfo) -> Result<Zeroizing<String>, Error> {
+    Ok(pem::encode("PRIVATE KEY", &to_der(info)?))
+}
+
+/// Reads an ECPrivateKey that stands alone (RFC 5915 §3) and so must name its curve.
+///
+/// # Errors
+/// The first thing that is wrong with it, and where.
+pub fn from_sec1_der(bytes: &[u8]) -> Result<PrivateKeyInfo, Error> {
+    let mut whole = Reader::new(bytes)?;
+    let key = sec1::read(&mut whole, None)?;
+    whole.end()?;
+    PrivateKeyInfo::new(key.algorithm, key.scalar, key.public)
+}
+
+/// RFC 9881 §6: the tag alone decides which of the three forms it is. §8.2: what is redundant must agree.
+fn read_ml_dsa(level: Level, inner: &mut Reader<'_>) -> Result<Secret, Error> {
+    let algorithm = KeyAlgorithm::MlDsa(level);
+    match inner.peek() {
+        Some(tag) if tag == SEED.byte => Ok(Secret::MlDsaSeed(seed(algorithm, inner.take(SEED)?.rest())?)),
+        Some(tag) if tag == der::OCTET_STRING.byte => {
+            // Its checks are made when the public key is computed from it.
+            Ok(Secret::MlDsaExpanded(expanded(algorithm, inner.take(der::OCTET_STRING)?.rest())?))
+        }
+        Some(tag) if tag == der::SEQUENCE.byte => {
+            let mut both = inner.take(der::SEQUENCE)?;
+            let seed = seed(algorithm, both.take(der::OCTET_STRING)?.rest())?;
+            let expanded = expanded(algorithm, both.take(der::OCTET_STRING)?.rest())?;
+            both.end()?;
+            let mut computed = Zeroizing::new(vec![0; level.signing_key_len()]);
+            let key = any::SigningKey::from_seed(level, &seed).expand();
+            let encoded = key.encode(&mut computed);
+            if encoded.is_err() || !equal_secrets(&computed, &expanded) {
+                return Err(Error::Inconsistent { parts: "the seed does not give the expanded key" });
+            }
+            Ok(Secret::MlDsaBoth { seed, expanded })
+        }
+        other => {
+            let found = other.map_or("the end".into(), |tag| format!("tag {tag:#04x}"));
+            Err(inner.refusal("a seed [0], an expandedKey OCTET STRING or both in a SEQUENCE", found))
+        }
+    }
+}
+
+fn seed(algorithm: KeyAlgorithm, content: &[u8]) -> Result<Zeroizing<[u8; 32]>, Error> {
+    algorithm.check_len("private seed", 32, content.len())?;
+    let mut seed = Zeroizing::new([0; 32]);
+    seed.copy_from_slice(content);
+    Ok(seed)
+}
+
+fn expanded(algorithm: KeyAlgorithm, content: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    if let KeyAlgorithm::MlDsa(level) = algorithm {
+        algorithm.check_len("expanded private key", level.signing_key_len(), content.len())?;
+    }
+    Ok(Zeroizing::new(content.to_vec()))
+}
+
+/// FIPS 204, Algorithm 25, skDecode, with the checks of RFC 9881 §8.2: ranges of s1 and s2, t0, tr.
+fn decode_expanded(level: Level, content: &[u8]) -> Result<any::ExpandedSigningKey, Error> {
+    any::ExpandedSigningKey::decode(level, content)
+        .map_err(|_| Error::Inconsistent { parts: "the parts of the expanded key do not belong together" })
+}
+
+/// Compares without stopping at the first difference.
+fn equal_secrets(left: &[u8], right: &[u8]) -> bool {
+    left.len() == right.len() && left.iter().zip(right).fold(0, |bits, (a, b)| bits | (a ^ b)) == 0
+}

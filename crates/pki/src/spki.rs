@@ -1,0 +1,73 @@
+//! Public keys: SubjectPublicKeyInfo, RFC 5280 §4.1.
+
+use crate::algorithm::KeyAlgorithm;
+use crate::der::{self, Reader};
+use crate::error::Error;
+use crate::pem;
+
+/// A public key and what it is for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublicKeyInfo {
+    algorithm: KeyAlgorithm,
+    key: Vec<u8>,
+}
+
+impl PublicKeyInfo {
+    /// Takes a raw public key of [`KeyAlgorithm::public_len`] bytes. A point must be uncompressed; whether it lies on
+    /// its curve is not checked here.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::PointForm`].
+    pub fn new(algorithm: KeyAlgorithm, key: &[u8]) -> Result<Self, Error> {
+        let form = key.first().copied().unwrap_or_default();
+        if algorithm.order().is_some() && form != 0x04 {
+            return Err(Error::PointForm { found: form });
+        }
+        algorithm.check_len("public key", algorithm.public_len(), key.len())?;
+        Ok(Self { algorithm, key: key.to_vec() })
+    }
+
+    /// What the key is for.
+    pub fn algorithm(&self) -> KeyAlgorithm {
+        self.algorithm
+    }
+
+    /// The raw public key.
+    pub fn key(&self) -> &[u8] {
+        &self.key
+    }
+}
+
+/// Reads `SEQUENCE { AlgorithmIdentifier, BIT STRING }`.
+///
+/// # Errors
+/// The first thing that is wrong with it, and where.
+pub fn from_der(bytes: &[u8]) -> Result<PublicKeyInfo, Error> {
+    let mut whole = Reader::new(bytes)?;
+    let mut fields = whole.take(der::SEQUENCE)?;
+    whole.end()?;
+    let algorithm = KeyAlgorithm::read(&mut fields)?;
+    let key = fields.take_bits(der::BIT_STRING)?;
+    fields.end()?;
+    PublicKeyInfo::new(algorithm, key)
+}
+
+/// Writes `SEQUENCE { AlgorithmIdentifier, BIT STRING }`.
+pub fn to_der(info: &PublicKeyInfo) -> Vec<u8> {
+    let key = der::write_bits(der::BIT_STRING, &info.key);
+    der::write(der::SEQUENCE, &[&info.algorithm.write(), &key]).to_vec()
+}
+
+/// Reads a PEM block `PUBLIC KEY` (RFC 7468 §13).
+///
+/// # Errors
+/// The first thing that is wrong with it, and where.
+pub fn from_pem(text: &str) -> Result<PublicKeyInfo, Error> {
+    let (_, content) = pem::decode(text, "PUBLIC KEY")?;
+    from_der(&content)
+}
+
+/// Writes a PEM block `PUBLIC KEY`.
+pub fn to_pem(info: &PublicKeyInfo) -> String {
+    pem::encode("PUBLIC KEY", &to_der(info)).to_string()
+}

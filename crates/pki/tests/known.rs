@@ -1,0 +1,154 @@
+//! Keys that others wrote: examples of the RFCs and files of OpenSSL.
+
+use sealstone_mldsa::Level;
+use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo, Secret, pkcs8, spki};
+
+use crate::{data, unhex, unpem};
+
+/// RFC 9881 Appendix C: the seed 00 01 .. 1f.
+fn seed() -> Vec<u8> {
+    (0..32).collect()
+}
+
+#[test]
+fn rfc9881_c1_seed_form_of_all_levels() {
+    for (level, oid) in [(Level::MlDsa44, "11"), (Level::MlDsa65, "12"), (Level::MlDsa87, "13")] {
+        let mut expected = unhex(&format!("3034020100300b06096086480165030403{oid}04228020"));
+        expected.extend(seed());
+        let key = PrivateKeyInfo::new(KeyAlgorithm::MlDsa(level), &seed(), None).unwrap();
+        assert_eq!(*pkcs8::to_der(&key).unwrap(), expected, "{level}");
+        let read = pkcs8::from_der(&expected).unwrap();
+        assert_eq!(read.algorithm(), KeyAlgorithm::MlDsa(level));
+        assert_eq!(read.raw().unwrap(), seed());
+        assert_eq!(read.secret().form(), "seed");
+    }
+}
+
+/// RFC 9881 §4: the 22 bytes before the raw key.
+#[test]
+fn rfc9881_s4_spki_headers() {
+    for (level, header) in [
+        (Level::MlDsa44, "30820532300b06096086480165030403110382052100"),
+        (Level::MlDsa65, "308207b2300b0609608648016503040312038207a100"),
+        (Level::MlDsa87, "30820a32300b060960864801650304031303820a2100"),
+    ] {
+        let key = PrivateKeyInfo::new(KeyAlgorithm::MlDsa(level), &seed(), None).unwrap();
+        let public = key.public().unwrap();
+        let info = sealstone_pki::PublicKeyInfo::new(KeyAlgorithm::MlDsa(level), public).unwrap();
+        let der = spki::to_der(&info);
+        assert_eq!(der[..22], unhex(header), "{level}");
+        assert_eq!(&der[22..], public);
+        assert_eq!(spki::from_der(&der).unwrap(), info);
+    }
+}
+
+#[test]
+fn rfc9881_c_three_forms_of_one_key() {
+    let public = spki::from_pem(&data("rfc9881/ML-DSA-44.pub")).unwrap();
+    assert_eq!(spki::to_pem(&public), data("rfc9881/ML-DSA-44.pub"));
+    for form in ["seed", "expanded", "both"] {
+        let text = data(&format!("rfc9881/ML-DSA-44-{form}.priv"));
+        let key = pkcs8::from_pem(&text).unwrap();
+        assert_eq!(key.public(), Some(public.key()), "{form}");
+        match (form, key.secret()) {
+            ("seed", Secret::MlDsaSeed(found)) => assert_eq!(found.as_slice(), seed()),
+            ("both", Secret::MlDsaBoth { seed: found, expanded }) => {
+                assert_eq!(found.as_slice(), seed());
+                assert_eq!(expanded.len(), 2560);
+            }
+            ("expanded", Secret::MlDsaExpanded(expanded)) => assert_eq!(expanded.len(), 2560),
+            (_, other) => panic!("{form} was read as {other:?}"),
+        }
+        if form == "expanded" {
+            assert_eq!(pkcs8::to_der(&key).unwrap_err(), Error::NoSeed);
+            assert!(Error::NoSeed.hint().unwrap().contains("JWK"));
+        } else {
+            // Both is written as the seed alone.
+            assert_eq!(*pkcs8::to_pem(&key).unwrap(), data("rfc9881/ML-DSA-44-seed.priv"), "{form}");
+        }
+    }
+}
+
+/// RFC 9881 Appendix C.4: keys that contradict themselves.
+#[test]
+fn rfc9881_c4_inconsistent_keys() {
+    for number in 1..=3 {
+        let error = pkcs8::from_pem(&data(&format!("rfc9881/bad-ML-DSA-44-{number}.priv"))).unwrap_err();
+        let expected = if number == 1 { "the seed does not" } else { "the parts of the expanded key" };
+        assert!(
+            matches!(error, Error::Inconsistent { parts } if parts.starts_with(expected)),
+            "{number}: {error}"
+        );
+    }
+}
+
+/// RFC 8410 §10.3: version 0, and version 1 with an attribute and the public key.
+#[test]
+fn rfc8410_s10_3() {
+    let public = "-----BEGIN PUBLIC KEY-----\n\
+        MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PUBLIC KEY-----\n";
+    let v1 = "-----BEGIN PRIVATE KEY-----\n\
+        MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n-----END PRIVATE KEY-----\n";
+    let v2 = "-----BEGIN PRIVATE KEY-----\n\
+        MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
+        oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB\n\
+        Z9w7lshQhqowtrbLDFw4rXAxZuE=\n-----END PRIVATE KEY-----\n";
+    let public = spki::from_pem(public).unwrap();
+    let (one, two) = (pkcs8::from_pem(v1).unwrap(), pkcs8::from_pem(v2).unwrap());
+    assert_eq!(one.raw().unwrap(), two.raw().unwrap());
+    assert_eq!((one.public(), two.public()), (None, Some(public.key())));
+    assert_eq!(*pkcs8::to_pem(&two).unwrap(), v1);
+}
+
+#[test]
+fn openssl_ec_and_ed25519_keys() {
+    for (name, algorithm) in [
+        ("P256", KeyAlgorithm::EcP256),
+        ("P384", KeyAlgorithm::EcP384),
+        ("P521", KeyAlgorithm::EcP521),
+        ("Ed25519", KeyAlgorithm::Ed25519),
+    ] {
+        let (public_text, private_text) =
+            (data(&format!("openssl/{name}.spki.pem")), data(&format!("openssl/{name}.pkcs8.pem")));
+        let public = spki::from_pem(&public_text).unwrap();
+        assert_eq!(public.algorithm(), algorithm);
+        assert_eq!(public.key().len(), algorithm.public_len());
+        assert_eq!(spki::to_pem(&public), public_text);
+        assert_eq!(spki::to_der(&public), unpem(&public_text));
+
+        let private = pkcs8::from_pem(&private_text).unwrap();
+        assert_eq!(private.algorithm(), algorithm);
+        assert_eq!(private.raw().unwrap().len(), algorithm.secret_len());
+        assert_eq!(*pkcs8::to_pem(&private).unwrap(), private_text, "{name}");
+        if name != "Ed25519" {
+            assert_eq!(private.public(), Some(public.key()));
+            let sec1 = pkcs8::from_pem(&data(&format!("openssl/{name}.sec1.pem"))).unwrap();
+            assert_eq!(sec1.raw().unwrap(), private.raw().unwrap());
+            assert_eq!(*pkcs8::to_pem(&sec1).unwrap(), private_text, "{name}");
+        }
+    }
+}
+
+#[test]
+fn openssl_keys_that_are_refused_say_why() {
+    let spki = |name: &str| spki::from_pem(&data(&format!("openssl/{name}"))).unwrap_err();
+    let pkcs8 = |name: &str| pkcs8::from_pem(&data(&format!("openssl/{name}"))).unwrap_err();
+    let unknown = |oid: &str| Error::AlgorithmUnknown { oid: oid.into() };
+    assert_eq!(spki("RSA.spki.pem"), unknown("1.2.840.113549.1.1.1"));
+    assert_eq!(spki("secp256k1.spki.pem"), unknown("1.3.132.0.10"));
+    assert_eq!(spki("Ed448.spki.pem"), unknown("1.3.101.113"));
+    assert_eq!(spki("X25519.spki.pem"), unknown("1.3.101.110"));
+    assert!(matches!(spki("P256.compressed.pem"), Error::PointForm { found: 2 | 3 }));
+    assert!(matches!(spki("P256.explicit.pem"), Error::Parameters { expected: "a named curve", .. }));
+    assert_eq!(pkcs8("P256.encrypted.pem"), Error::Encrypted);
+    assert!(matches!(pkcs8("P256.two-blocks.pem"), Error::Pem { line: 4, .. }));
+    assert!(matches!(spki("P256.pkcs8.pem"), Error::PemLabel { expected: "PUBLIC KEY", .. }));
+    assert!(matches!(pkcs8("P256.spki.pem"), Error::PemLabel { .. }));
+}
+
+#[test]
+fn debug_shows_no_secret() {
+    let key = PrivateKeyInfo::new(KeyAlgorithm::Ed25519, &[0xab; 32], None).unwrap();
+    let shown = format!("{key:?}");
+    assert!(shown.contains("Secret(seed)") && !shown.contains("171") && !shown.contains("ab, "), "{shown}");
+}

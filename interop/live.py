@@ -1,0 +1,81 @@
+"""A running server: its tokens go to every partner, and OAuth client libraries go through its endpoints."""
+
+import json
+
+from base64url import decode
+from ours import Server
+from partner import Broken, Refused
+from tokens import check_and_refuse, forge
+
+METHODS = ["client_secret_basic", "client_secret_post"]
+DOCUMENTS = ["oauth-authorization-server", "openid-configuration"]
+
+
+def server(report, levels, sealstone, partners, clients, work):
+    stopped = Server(sealstone, [*levels, "ES256"], work)  # ES256: a verifier must find its key among others
+    accounts = {level: stopped.add_client(level) for level in levels}
+    with stopped as running:
+        for level, account in accounts.items():
+            with report.case(sealstone, "server", "access token over TLS", level) as given:
+                token, jwks = running.fetch_token(account), running.fetch_jwks()
+                payload = decode(token.split(".")[1])
+            if not given.passed:
+                continue
+            for partner in partners:
+                with report.case(partner, "server to partner", "access token, JWKS over TLS", level):
+                    check_and_refuse(partner, token, level, "jwks", jwks, payload)
+            for client in clients:
+                for document, method in zip(DOCUMENTS, METHODS):
+                    flow(report, level, client, running, account, document, method)
+
+
+def flow(report, level, client, running, account, document, method):
+    """Discovery, a token, introspection, revocation: each through the door that the library has for it."""
+    step = lambda subject: report.case(client, f"client, {method}", subject, level)
+    door = {"issuer": running.issuer, "ca": str(running.ca), "method": method, "document": document}
+    with step(f"discovery, {document}") as discovered:
+        expect(client.ask("discover", **door, **account)["metadata"], issuer=running.issuer)
+    if not discovered.passed:
+        return
+    with step("client_credentials") as given:
+        answer = client.ask("fetch-token")["response"]
+        expect(json.loads(decode(answer["access_token"].split(".")[0])), alg=level, typ="at+jwt")
+        token = answer["access_token"]
+    if not given.passed:
+        return
+    if "check-access-token" in client.asks:
+        with step("access token as a resource server (RFC 9068)"):
+            check = {"audience": running.issuer, "level": level}
+            claims = client.ask("check-access-token", token=token, **check)["claims"]
+            expect(claims, iss=running.issuer, client_id=account["client_id"])
+            must_refuse(client, "check-access-token", token=forge(token, "signature"), **check)
+    with step("introspection"):
+        expect(introspect(client, token), active=True, client_id=account["client_id"], iss=running.issuer)
+    with step("introspection of a forgery"):
+        expect(introspect(client, forge(token, "signature")), active=False)
+    with step("introspection after revocation"):
+        client.ask("revoke", token=token)
+        expect(introspect(client, token), active=False)
+    with step("a wrong secret"):
+        client.ask("discover", **door, **account | {"client_secret": "wrong"})
+        must_refuse(client, "fetch-token", because="invalid_client")
+
+
+def introspect(client, token):
+    return client.ask("introspect", token=token)["response"]
+
+
+def expect(found, **members):
+    for name, value in members.items():
+        if found.get(name) != value:
+            raise Broken(f"`{name}` is {found.get(name)!r}, expected {value!r}")
+
+
+def must_refuse(client, ask, because=None, **fields):
+    try:
+        client.ask(ask, **fields)
+    except Refused as why:
+        if because and str(why) != because:
+            raise Broken(f"{ask} refused with {why}, expected {because}")
+    else:
+        raise Broken(f"{ask} accepted what is not valid")

@@ -1,0 +1,155 @@
+"""Sealstone as one more partner, driven through its command; every call of the command is in this file."""
+
+import json
+import os
+import socket
+import ssl
+import subprocess
+import tempfile
+import time
+import urllib.parse
+import urllib.request
+from base64 import b64encode
+from pathlib import Path
+
+from partner import Broken, Refused
+
+ROOT = Path(__file__).resolve().parent.parent
+PATIENCE = 60  # seconds one command may take
+
+
+class Sealstone:
+    name = "Sealstone"
+    ours = True
+    engine = "its own"
+    writes = ["private jwk", "private pem", "jwks", "public pem"]
+    reads = [*writes, "private pem (both)"]
+
+    def __init__(self, binary, work):
+        self.binary, self._work = binary, work
+        self.version = self.run("--version").split()[-1]
+
+    @classmethod
+    def find(cls, work):
+        """$SEALSTONE, or what was built here last."""
+        built = [ROOT / "target" / profile / "sealstone" for profile in ("release", "debug")]
+        built = sorted((path for path in built if path.exists()), key=lambda path: path.stat().st_mtime)
+        binary = os.environ.get("SEALSTONE") or (built[-1] if built else None)
+        if not binary or not Path(binary).is_file():
+            raise SystemExit(
+                f"error: there is no sealstone at {binary or ROOT / 'target'}\n"
+                "hint: run cargo build, or set SEALSTONE to the path of the binary"
+            )
+        return cls(Path(binary).resolve(), work)
+
+    def make_key(self, level):
+        pem = self._file("")
+        self.run("key", "generate", "--alg", level, "--force", "--out", pem)
+        jwk = self.run("key", "show", "--public", "--format", "jwk", pem)
+        return {
+            "private pem": pem.read_text(),
+            "private jwk": self.run("key", "show", "--private", "--format", "jwk", pem),
+            "public pem": self.run("key", "show", "--public", "--format", "pem", pem),
+            "jwks": json.dumps({"keys": [json.loads(jwk)]}),
+        }
+
+    def sign_token(self, level, form, key, payload, typ):
+        return self.run("jwt", "sign", "--key", self._file(key), "--typ", typ, "--claims", "-", given=payload).strip()
+
+    def check_token(self, token, level, form, key):
+        option = "--jwks" if form == "jwks" else "--key"
+        said = self.run("jwt", "verify", option, self._file(key), "--json", "-", given=token)
+        return json.dumps(json.loads(said)["claims"])
+
+    def run(self, *arguments, given=""):
+        """Standard output; exit code 1 is a refusal, any other but 0 a fault."""
+        done = subprocess.run(
+            [self.binary, *arguments], input=given, capture_output=True, text=True, timeout=PATIENCE, cwd=self._work
+        )
+        if done.returncode == 1:
+            raise Refused(done.stderr.strip())
+        if done.returncode:
+            raise Broken(f"sealstone {' '.join(arguments[:2])}: {done.stderr.strip() or done.returncode}")
+        return done.stdout
+
+    def _file(self, text):
+        """A new file, of which only this user can read."""
+        handle, path = tempfile.mkstemp(dir=self._work)
+        with open(handle, "w") as file:
+            file.write(text)
+        return Path(path)
+
+
+class Server:
+    """`sealstone serve` on a loopback port with a certificate that it makes itself."""
+
+    def __init__(self, sealstone, algorithms, work):
+        self._sealstone = sealstone
+        self.issuer = f"https://127.0.0.1:{free_port()}"
+        self.ca = work / "data/tls-self-signed.pem"
+        self._config, self._log = work / "sealstone.toml", work / "serve.log"
+        self._config.write_text(
+            f'data_dir = "{work}/data"\n'
+            f'listen = "{urllib.parse.urlsplit(self.issuer).netloc}"\n'
+            f'issuer = "{self.issuer}"\n'
+            f"[tokens]\nalgorithms = {json.dumps(algorithms)}\n"
+        )
+
+    def add_client(self, level):
+        """Registers a client whose tokens are signed at `level`."""
+        said = self._sealstone.run(
+            "client", "add", "--config", self._config, "--id", f"interop-{level.lower()}", "--alg", level, "--json"
+        )
+        return {name: json.loads(said)[name] for name in ("client_id", "client_secret")}
+
+    def fetch_token(self, client):
+        """client_credentials with client_secret_basic (RFC 6749 §4.4 and §2.3.1), with nobody's library."""
+        pair = ":".join(urllib.parse.quote(client[name], safe="") for name in ("client_id", "client_secret"))
+        headers = {"Authorization": f"Basic {b64encode(pair.encode()).decode()}"}
+        answer = self._fetch(self.metadata["token_endpoint"], b"grant_type=client_credentials", headers)
+        return json.loads(answer)["access_token"]
+
+    def fetch_jwks(self):
+        return self._fetch(self.metadata["jwks_uri"])
+
+    def _fetch(self, url, body=None, headers={}):
+        tls = urllib.request.HTTPSHandler(context=ssl.create_default_context(cafile=self.ca))
+        direct = urllib.request.build_opener(tls, urllib.request.ProxyHandler({}))
+        with direct.open(urllib.request.Request(url, body, headers), timeout=10) as answer:
+            return answer.read().decode()
+
+    def __enter__(self):
+        with open(self._log, "w") as log:
+            argv = [self._sealstone.binary, "serve", "--config", self._config]
+            self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
+        try:
+            self.metadata = self._wait_until_ready()
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def _wait_until_ready(self):
+        deadline, why = time.monotonic() + 30, "it ended"
+        while self._process.poll() is None and time.monotonic() < deadline:
+            try:
+                return json.loads(self._fetch(f"{self.issuer}/.well-known/oauth-authorization-server"))
+            except OSError as error:  # no certificate yet, or nobody listens yet
+                why = error
+                time.sleep(0.1)
+        raise Broken(f"sealstone serve does not answer: {why}\n{self._log.read_text()[-2000:]}")
+
+    def __exit__(self, *_):
+        self._process.terminate()
+        try:
+            self._process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+
+def free_port():
+    """A port that was free a moment ago: the issuer's name, which holds the port, must be known before the start."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]

@@ -110,9 +110,11 @@ fn hint_weight_over_omega() {
         let mut seen = honest.clone();
         seen[k - 1].push(count(omega - 1));
         forge.refused_bytes("last count ω + 1", &seen, &bytes);
+        forge.refused_bytes("last count ω + 1, taken for ω", &honest, &bytes);
         for last in [omega + 2, omega + k, omega + k + 1, 255] {
             bytes[omega + k - 1] = count(last);
             forge.refused_bytes("last count far over ω", &seen, &bytes);
+            forge.refused_bytes("last count far over ω, taken for ω", &honest, &bytes);
         }
         let mut bytes = forge.hint_bytes(&honest);
         bytes[omega..].fill(count(omega + 1));

@@ -6,6 +6,7 @@
 //! | `bugs` | is each bug that other implementations had caught here, by its name |
 //! | `lengths` | is every wrong length refused at every door |
 //! | `differential` | do two other implementations say the same on random and mutated inputs |
+//! | `runner` | does the vector runner notice what is wrong with a file |
 //! | `signing` | randomness, hedging, attempts, import of expanded keys |
 //! | `doors` | streaming, pre-hashing, batches, rooms, `Debug` |
 //! | `model`, `forge` | a naive second reading of the standard, and signatures forged with it under t1 = 0 |
@@ -22,6 +23,7 @@ mod lengths;
 mod model;
 mod peers;
 mod registry;
+mod runner;
 mod signing;
 #[allow(dead_code, reason = "shared with the example, which uses more of it")]
 mod vectors;

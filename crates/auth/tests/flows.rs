@@ -396,6 +396,22 @@ async fn rfc7009_s2_2_1_unsupported_token_type() {
     assert!(house.check(&jwt::sign(&key, "at+jwt", &claims).unwrap()).is_some(), "only the type was wrong");
 }
 
+/// A clock that is set back, or a node whose clock is behind: the token says it was issued after now. It was taken for
+/// none of ours, its revocation was answered with success and left no mark, and later the token held.
+#[tokio::test]
+async fn rfc7009_s2_2_a_revocation_is_not_lost_while_the_clock_is_behind() {
+    let house = House::build().await;
+    let who = house.es256().await;
+    let token = house.token(&who);
+    house.clock.set_back(5);
+    assert!(
+        house.revoke(&who, &format!("token={token}")).await.unwrap().is_some(),
+        "it is ours: it has a mark"
+    );
+    house.clock.advance(6);
+    assert_eq!(house.introspect(&who, &token), json!({"active": false}));
+}
+
 #[tokio::test]
 async fn rfc7009_s3_marks_end_with_their_tokens() {
     let house = House::build().await;

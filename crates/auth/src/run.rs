@@ -219,6 +219,7 @@ fn poll(config: &Config) -> Duration {
     Duration::from_millis(config.store.poll_milliseconds.get())
 }
 
+/// At most a century, so that times can be added and doubled.
 fn seconds(n: NonZeroU64) -> Duration {
-    Duration::from_secs(n.get())
+    Duration::from_secs(n.get().min(100 * 366 * 86_400))
 }

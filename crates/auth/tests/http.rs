@@ -359,6 +359,21 @@ async fn a_peer_that_reads_no_answer_gives_its_slot_back() {
     server.stop().await;
 }
 
+/// Times are added and doubled: with the longest ones each request ended in a panic.
+#[tokio::test]
+async fn the_longest_times_do_not_overflow() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(directory.path());
+    config.http.header_timeout_seconds = NonZeroU64::MAX;
+    config.http.idle_timeout_seconds = NonZeroU64::MAX;
+    config.http.request_timeout_seconds = NonZeroU64::MAX;
+    config.shutdown.grace_seconds = u64::MAX;
+    let server = Running::start(config).await;
+    assert_eq!(server.post("/token", GRANT).await.status, StatusCode::OK);
+    assert_eq!(server.send_h2(server.form("/token", GRANT)).await.status, StatusCode::OK);
+    server.stop().await;
+}
+
 #[tokio::test]
 async fn an_issuer_with_a_path_moves_every_address() {
     let directory = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@
 //! | [`SigningKey`] | the 32-byte seed ξ | 32 |
 //! | [`ExpandedSigningKey`] | Â, the transformed secrets and tr: spends memory to save time | about 30 k / 50 k / 83 k |
 //! | [`VerifyingKey`] | the encoded public key | 1312 / 1952 / 2592 |
-//! | [`ExpandedVerifyingKey`] | Â, NTT(t1·2^d) and tr | about 22 k / 39 k / 68 k |
+//! | [`ExpandedVerifyingKey`] | Â, NTT(t1·2^d) and tr | about 21 k / 37 k / 66 k |
 //! | [`Signature`] | the encoded signature | 2420 / 3309 / 4627 |
 
 use crate::backend::{Room, active};

@@ -83,7 +83,7 @@ pub enum Foreign {
 /// Decides whether a token is one of ours within its time.
 /// RFC 9068 §4, as far as it is the issuer's to check. Cheap checks stand before the signature: size, form, key id.
 ///
-/// `exp` has no leeway: a mark of revocation ends with it. `iat` may lie ahead: the clock was set back, or the node that
+/// `exp` has no leeway. `iat` may lie ahead: the clock was set back, or the node that
 /// issued the token is before this one. It will hold here too, so it can be revoked.
 pub fn check(
     token: &str,

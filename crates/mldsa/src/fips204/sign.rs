@@ -113,7 +113,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
             h
         }));
         // 28: if the number of 1's in h is greater than ω then (z, h) ← ⊥
-        if declassify(ones) > P::OMEGA {
+        if declassify(ones > P::OMEGA) {
             on_reject(Rejection::Hint);
             continue;
         }

@@ -60,7 +60,7 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 
 pub enum Kind {
     /// A registered client.
     Client,
-    /// A mark that a token id is revoked; ends with the token.
+    /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
     /// A signing key, its state and its sealed secret.
     SigningKey,

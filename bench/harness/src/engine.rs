@@ -9,28 +9,42 @@ use sealstone_mldsa::{
 };
 
 use crate::clock;
-use crate::peer::Peer;
+use crate::peer::{Peer, Rival};
 use crate::table::{Goals, Row, median_and_spread};
 
 const LEVELS: [&str; 3] = ["44", "65", "87"];
 const OPERATIONS: [&str; 5] = ["keygen", "sign", "sign-expanded", "verify", "verify-expanded"];
-const PEERS: [&str; 1] = ["boringssl"];
+const RIVALS: [Rival; 2] = [
+    // Its C code: what a portable room can be held against.
+    Rival { name: "boringssl", folder: "boringssl", vectors: false, always: true },
+    // As it is built for this machine, with AVX2 for four Keccak states at a time.
+    Rival { name: "boringssl-avx2", folder: "boringssl", vectors: true, always: false },
+];
 
 /// How long a batch of one row takes.
 const BATCH: Duration = Duration::from_millis(25);
 /// Signing is a lottery of attempts: fresh messages in every batch, and longer batches.
 const SIGNING_BATCH: Duration = Duration::from_millis(150);
 
-/// Measures every row; `only` leaves out those whose name does not contain it.
-pub(crate) fn rows(
-    root: &Path,
-    room: Option<&str>,
-    rounds: usize,
-    only: Option<&str>,
-) -> Result<Vec<Row>, String> {
+/// What to measure.
+pub(crate) struct Choice<'a> {
+    /// The room, or whichever the engine takes.
+    pub(crate) room: Option<&'a str>,
+    /// How many batches of each row.
+    pub(crate) rounds: usize,
+    /// Only rows whose name contains this.
+    pub(crate) only: Option<&'a str>,
+    /// The rivals that must be asked for, too.
+    pub(crate) all_peers: bool,
+}
+
+/// Measures every row that is chosen.
+pub(crate) fn rows(root: &Path, choice: &Choice<'_>) -> Result<Vec<Row>, String> {
+    let Choice { room, rounds, only, all_peers } = *choice;
     hazmat::force_room(room).map_err(|why| why.to_string())?;
     let goals = Goals::read(root)?;
-    let mut peers = PEERS.iter().map(|name| Peer::start(root, name)).collect::<Result<Vec<_>, _>>()?;
+    let rivals = RIVALS.iter().filter(|rival| rival.always || all_peers);
+    let mut peers = rivals.map(|rival| Peer::start(root, rival)).collect::<Result<Vec<_>, _>>()?;
     let group = room.map_or("engine".to_owned(), |room| format!("engine-{room}"));
     eprintln!("room {}, {rounds} rounds, against {}", hazmat::room(), versions(&peers));
     let mut series = Vec::new();

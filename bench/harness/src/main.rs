@@ -1,4 +1,5 @@
-//! Measures one thing at a time beside its rivals: `sealstone-bench NAME [--room ROOM] [--rounds N] [--json FILE]`.
+//! Measures one thing at a time beside its rivals: `sealstone-bench NAME [--room ROOM] [--rounds N]
+//! [--only PART] [--peers all] [--json FILE]`.
 //! Without a name it lists the names. `./dev bench` builds the rivals, pins everything to one core and calls this.
 //!
 //! Each round runs one batch of ours and one of each rival for every row, so that whatever disturbs the machine
@@ -35,6 +36,7 @@ struct Request {
     rounds: Option<usize>,
     json: Option<PathBuf>,
     only: Option<String>,
+    all_peers: bool,
 }
 
 impl Request {
@@ -49,6 +51,10 @@ impl Request {
                     request.rounds = Some(rounds.ok_or("--rounds needs a number above zero")?);
                 }
                 "--json" => request.json = Some(value()?.into()),
+                "--peers" => match value()?.as_str() {
+                    "all" => request.all_peers = true,
+                    other => return Err(format!("--peers takes all, not {other}")),
+                },
                 "--only" => request.only = Some(value()?),
                 flag if flag.starts_with("--") => return Err(format!("unknown flag {flag}")),
                 _ if request.name.is_some() => return Err(format!("one name at a time, not {word} too")),
@@ -66,8 +72,13 @@ impl Request {
                 return Ok(());
             }
             Some("engine") => {
-                let rounds = self.rounds.unwrap_or(21);
-                engine::rows(&root, self.room.as_deref(), rounds, self.only.as_deref())?
+                let choice = engine::Choice {
+                    room: self.room.as_deref(),
+                    rounds: self.rounds.unwrap_or(21),
+                    only: self.only.as_deref(),
+                    all_peers: self.all_peers,
+                };
+                engine::rows(&root, &choice)?
             }
             Some(other) => return Err(format!("nothing to measure is called {other}")),
         };

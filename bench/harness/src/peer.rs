@@ -4,9 +4,21 @@ use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
+/// How a rival is started.
+pub(crate) struct Rival {
+    /// What the table calls it.
+    pub(crate) name: &'static str,
+    /// The folder under `bench/peers`.
+    pub(crate) folder: &'static str,
+    /// Whether it may use vector instructions that a portable build cannot count on.
+    pub(crate) vectors: bool,
+    /// Whether it runs without being asked for.
+    pub(crate) always: bool,
+}
+
 /// A running rival.
 pub(crate) struct Peer {
-    /// The folder under `bench/peers`.
+    /// What the table calls it.
     pub(crate) name: &'static str,
     /// What it says of itself.
     pub(crate) version: String,
@@ -16,10 +28,15 @@ pub(crate) struct Peer {
 }
 
 impl Peer {
-    /// Starts the rival that was built in `bench/peers/<name>`.
-    pub(crate) fn start(root: &Path, name: &'static str) -> Result<Self, String> {
-        let program = root.join("bench/peers").join(name).join("target/release/peer");
-        let child = Command::new(&program).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+    /// Starts a rival that was built in `bench/peers`.
+    pub(crate) fn start(root: &Path, rival: &Rival) -> Result<Self, String> {
+        let Rival { name, folder, vectors, .. } = *rival;
+        let program = root.join("bench/peers").join(folder).join("target/release/peer");
+        let child = Command::new(&program)
+            .env("PEER_VECTORS", if vectors { "1" } else { "0" })
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn();
         let mut child =
             child.map_err(|why| format!("{}: {why} (./dev bench builds it)", program.display()))?;
         let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {

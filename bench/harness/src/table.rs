@@ -45,7 +45,7 @@ impl Row {
 /// The table for a reader.
 pub(crate) fn text(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:32} {:>10} {:>7}  {:14} {:>10} {:>6} {:>6}\n",
+        "{:36} {:>10} {:>7}  {:14} {:>10} {:>6} {:>6}\n",
         "name", "ours", "spread", "peer", "its", "ratio", "goal"
     );
     for row in rows {
@@ -55,7 +55,7 @@ pub(crate) fn text(rows: &[Row]) -> String {
             Some(goal) => format!("{goal:6.2}  missed"),
         };
         text += &format!(
-            "{:32} {:7.1} {} {:6.1}%  {:14} {:7.1} {} {:6.2} {goal}\n",
+            "{:36} {:7.1} {} {:6.1}%  {:14} {:7.1} {} {:6.2} {goal}\n",
             row.name,
             row.ours,
             row.unit,

@@ -122,7 +122,7 @@ pub fn check(
 
 impl OwnToken {
     /// Whether it is neither revoked itself nor by the removal of its client. A client registered again under the same
-    /// id does not revive the tokens of the first.
+    /// id does not revive the tokens of the first, save those of the second in which it was registered again.
     pub fn is_active(&self, snapshot: &Snapshot) -> bool {
         let client = snapshot.clients.by_id(&self.client_id);
         client.is_some_and(|client| client.created_at <= self.issued_at)

@@ -94,7 +94,9 @@ impl Kind {
     }
 }
 
-/// A record's version: larger is later within its kind.
+/// A record's version: larger is later within its kind, or, for a kind that is not watched, within one life of the
+/// record. There a removed or ended record that is inserted again counts from 1: who may have slept that long must not
+/// trust a version, but [`Store::consume`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u64);
 

@@ -56,6 +56,9 @@ pub(crate) fn random_secret(randomness: &dyn Randomness) -> Result<Zeroizing<Str
     Ok(Zeroizing::new(URL_SAFE_NO_PAD.encode(*bytes)))
 }
 
+/// How far the clock may be ahead for a while, or two nodes apart: what guards a token outlives it by this.
+pub(crate) const CLOCK_SLACK_SECONDS: u64 = 300;
+
 /// `time` moved on by `seconds`; the end of time stays the end of time.
 pub(crate) fn later(time: UnixSeconds, seconds: u64) -> UnixSeconds {
     UnixSeconds(time.0.saturating_add(seconds))

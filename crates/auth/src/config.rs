@@ -46,7 +46,8 @@ pub struct Config {
 pub struct Http {
     /// From the first byte of a connection to the end of the TLS handshake, and then to the end of the request's head.
     pub header_timeout_seconds: NonZeroU64,
-    /// How long an HTTP/2 connection may go without a request. (HTTP/1.1 must send its next head in the time above.)
+    /// How long an HTTP/2 connection may go without a request (HTTP/1.1 must send its next head in the time above), and
+    /// then how long any connection may leave an answer unread.
     pub idle_timeout_seconds: NonZeroU64,
     /// The largest request body.
     pub max_body_bytes: NonZeroU64,

@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::admin::Admin;
-use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
+use crate::clock::{CLOCK_SLACK_SECONDS, Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
@@ -211,7 +211,7 @@ fn policy(config: &Config) -> Policy {
     Policy {
         active_seconds: config.keys.active_seconds.get(),
         publish_seconds: config.keys.publish_seconds.get(),
-        retire_seconds: config.tokens.max_lifetime_seconds.get().saturating_add(300),
+        retire_seconds: config.tokens.max_lifetime_seconds.get().saturating_add(CLOCK_SLACK_SECONDS),
     }
 }
 
@@ -219,6 +219,7 @@ fn poll(config: &Config) -> Duration {
     Duration::from_millis(config.store.poll_milliseconds.get())
 }
 
+/// At most a century, so that times can be added and doubled.
 fn seconds(n: NonZeroU64) -> Duration {
-    Duration::from_secs(n.get())
+    Duration::from_secs(n.get().min(100 * 366 * 86_400))
 }

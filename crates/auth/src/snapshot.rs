@@ -152,7 +152,7 @@ impl std::fmt::Debug for Live {
     }
 }
 
-/// The revoked token ids, each until its token would have ended anyway.
+/// The revoked token ids, each until its token would have ended anyway, and a little longer.
 ///
 /// In shards, so that the next snapshot copies only those that a new mark falls into.
 #[derive(Clone, Debug)]

@@ -396,6 +396,38 @@ async fn rfc7009_s2_2_1_unsupported_token_type() {
     assert!(house.check(&jwt::sign(&key, "at+jwt", &claims).unwrap()).is_some(), "only the type was wrong");
 }
 
+/// A clock that is set back, or a node whose clock is behind: the token says it was issued after now. It was taken for
+/// none of ours, its revocation was answered with success and left no mark, and later the token held.
+#[tokio::test]
+async fn rfc7009_s2_2_a_revocation_is_not_lost_while_the_clock_is_behind() {
+    let house = House::build().await;
+    let who = house.es256().await;
+    let token = house.token(&who);
+    house.clock.set_back(5);
+    assert!(
+        house.revoke(&who, &format!("token={token}")).await.unwrap().is_some(),
+        "it is ours: it has a mark"
+    );
+    house.clock.advance(6);
+    assert_eq!(house.introspect(&who, &token), json!({"active": false}));
+}
+
+/// A clock that runs ahead for a while: the mark ended early and was deleted, and when the clock was right again the
+/// revoked token held.
+#[tokio::test]
+async fn rfc7009_s2_2_a_revocation_is_not_lost_while_the_clock_is_ahead() {
+    let house = House::build().await;
+    let who = house.es256().await;
+    let token = house.token(&who);
+    house.revoke(&who, &format!("token={token}")).await.unwrap();
+    house.clock.advance(600 + 300);
+    house.store.prune(sealstone_auth::Clock::now(&*house.clock)).await.unwrap();
+    house.clock.set_back(300);
+    // Another server on the same store, or this one after a restart, knows what the store knows.
+    let marks = house.store.list(Kind::Revocation, Version::ZERO, UnixSeconds(START + 600)).await.unwrap();
+    assert_eq!(marks.len(), 1, "the token has 300 of its 900 seconds left");
+}
+
 #[tokio::test]
 async fn rfc7009_s3_marks_end_with_their_tokens() {
     let house = House::build().await;
@@ -403,7 +435,7 @@ async fn rfc7009_s3_marks_end_with_their_tokens() {
     let first = house.token(&who);
     house.revoke(&who, &format!("token={first}")).await.unwrap();
     assert_eq!(house.live.snapshot().revocations.len(), 1);
-    house.clock.advance(900);
+    house.clock.advance(900 + 300);
     assert_eq!(house.store.prune(sealstone_auth::Clock::now(&*house.clock)).await.unwrap(), 1);
     let second = house.token(&who);
     house.revoke(&who, &format!("token={second}")).await.unwrap();

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http_body_util::Full;
 use hyper::StatusCode;
+use hyper::body::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sealstone_auth::config::TlsMode;
 use sealstone_auth::{Config, NewClient, Server, World};
@@ -317,6 +318,59 @@ async fn an_idle_http2_connection_is_closed() {
         );
     }
     tokio::time::timeout(Duration::from_secs(4), connection).await.unwrap().unwrap().unwrap();
+    server.stop().await;
+}
+
+/// A peer that asks and does not read what it gets held its slot until the server ended: with one slot, nobody else was
+/// served. HTTP/2: the window is full, pings are answered. HTTP/1.1: the socket is full.
+#[tokio::test]
+async fn a_peer_that_reads_no_answer_gives_its_slot_back() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(directory.path());
+    config.http.idle_timeout_seconds = NonZeroU64::MIN;
+    config.http.header_timeout_seconds = NonZeroU64::new(2).unwrap();
+    config.http.max_connections = NonZeroU64::MIN;
+    let server = Running::start(config).await;
+    let next_is_served = async |how: &str| {
+        let next = tokio::time::timeout(Duration::from_secs(20), server.get("/health/live")).await;
+        assert_eq!(next.unwrap_or_else(|_| panic!("{how} keeps its slot")).status, StatusCode::OK);
+    };
+
+    let io = TokioIo::new(server.connect("h2").await);
+    let (mut sender, connection) = hyper::client::conn::http2::Builder::new(TokioExecutor::new())
+        .initial_stream_window_size(16)
+        .handshake(io)
+        .await
+        .unwrap();
+    let connection = tokio::spawn(connection);
+    let unread = sender.send_request(server.request("GET", "/jwks").body(Full::<Bytes>::default()).unwrap());
+    let unread = unread.await.unwrap();
+    next_is_served("HTTP/2").await;
+    drop((unread, connection));
+
+    let mut stream = server.connect("http/1.1").await;
+    let request = b"GET /jwks HTTP/1.1\r\nhost: x\r\n\r\n";
+    // It takes what it can be given, until nothing moves any more.
+    while let Ok(sent) = tokio::time::timeout(Duration::from_millis(500), stream.write_all(request)).await {
+        sent.unwrap();
+    }
+    next_is_served("HTTP/1.1").await;
+    drop(stream);
+    server.stop().await;
+}
+
+/// Times are added and doubled: with the longest ones each request ended in a panic.
+#[tokio::test]
+async fn the_longest_times_do_not_overflow() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut config = config(directory.path());
+    config.http.header_timeout_seconds = NonZeroU64::MAX;
+    config.http.idle_timeout_seconds = NonZeroU64::MAX;
+    config.http.request_timeout_seconds = NonZeroU64::MAX;
+    config.shutdown.grace_seconds = u64::MAX;
+    let server = Running::start(config).await;
+    assert_eq!(server.post("/token", GRANT).await.status, StatusCode::OK);
+    assert_eq!(server.send_h2(server.form("/token", GRANT)).await.status, StatusCode::OK);
     server.stop().await;
 }
 

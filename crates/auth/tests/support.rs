@@ -48,6 +48,10 @@ impl ManualClock {
     pub fn advance(&self, seconds: u64) {
         self.0.fetch_add(seconds, Ordering::SeqCst);
     }
+
+    pub fn set_back(&self, seconds: u64) {
+        self.0.fetch_sub(seconds, Ordering::SeqCst);
+    }
 }
 
 impl Clock for ManualClock {

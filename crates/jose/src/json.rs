@@ -127,22 +127,36 @@ impl<'de> Visitor<'de> for Strict {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let deeper = self.deeper()?;
         let mut list = Vec::new();
-        while let Some(item) = items.next_element_seed(deeper)? {
-            list.push(item);
-        }
-        Ok(Value::Array(list))
+        let read = (|| {
+            while let Some(item) = items.next_element_seed(deeper)? {
+                list.push(item);
+            }
+            Ok(())
+        })();
+        whole_or_wiped(Value::Array(list), read)
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         let deeper = self.deeper()?;
         let mut map = Map::new();
-        while let Some(name) = members.next_key::<String>()? {
-            if map.contains_key(&name) {
-                return Err(A::Error::custom(format_args!("member {} twice", shown(&name))));
+        let read = (|| {
+            while let Some(name) = members.next_key::<String>()? {
+                if map.contains_key(&name) {
+                    return Err(A::Error::custom(format_args!("member {} twice", shown(&name))));
+                }
+                let value = members.next_value_seed(deeper)?;
+                map.insert(name, value);
             }
-            let value = members.next_value_seed(deeper)?;
-            map.insert(name, value);
-        }
-        Ok(Value::Object(map))
+            Ok(())
+        })();
+        whole_or_wiped(Value::Object(map), read)
     }
+}
+
+/// What was read before a fault may hold a secret.
+fn whole_or_wiped<E>(mut value: Value, read: Result<(), E>) -> Result<Value, E> {
+    if read.is_err() {
+        wipe(&mut value);
+    }
+    read.map(|()| value)
 }

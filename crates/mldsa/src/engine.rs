@@ -6,9 +6,9 @@ use crate::api::{
 use crate::backend::{Room, active};
 use crate::error::Error;
 use crate::message::Mu;
+use core::fmt;
 
 /// Makes the public key of a seed.
-#[derive(Debug)]
 pub struct KeygenJob<'a, P: ParameterSet> {
     /// ξ.
     pub seed: &'a [u8; SEED_LEN],
@@ -17,7 +17,6 @@ pub struct KeygenJob<'a, P: ParameterSet> {
 }
 
 /// Signs one message representative.
-#[derive(Debug)]
 pub struct SignJob<'a, P: ParameterSet> {
     /// The key; any mix of keys of one level.
     pub key: &'a ExpandedSigningKey<P>,
@@ -40,6 +39,20 @@ pub struct VerifyJob<'a, P: ParameterSet> {
     pub signature: &'a Signature<P>,
     /// Where the answer goes.
     pub verdict: Option<Result<(), Error>>,
+}
+
+/// Shows the answer and not the seed.
+impl<P: ParameterSet> fmt::Debug for KeygenJob<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeygenJob").field("verifying_key", &self.verifying_key).finish_non_exhaustive()
+    }
+}
+
+/// Shows the answer and not rnd.
+impl<P: ParameterSet> fmt::Debug for SignJob<'_, P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignJob").field("signature", &self.signature).finish_non_exhaustive()
+    }
 }
 
 /// Something that works on batches of one level: each CPU room does; a device implements this door alone.
@@ -77,8 +90,8 @@ impl Default for CpuEngine {
     }
 }
 
-impl core::fmt::Debug for CpuEngine {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+impl fmt::Debug for CpuEngine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "CpuEngine({})", self.room())
     }
 }

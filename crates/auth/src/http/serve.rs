@@ -169,7 +169,7 @@ impl Shared {
                 .max_concurrent_streams(MAX_STREAMS)
                 .max_header_list_size(MAX_HEAD_BYTES as u32)
                 .serve_connection(io, service);
-            let idle = requests.idle(self.limits.idle_timeout);
+            let idle = || requests.idle(self.limits.idle_timeout);
             finish(connection, self.phase, idle, |connection| connection.graceful_shutdown()).await
         } else {
             let connection = http1::Builder::new()
@@ -177,7 +177,9 @@ impl Shared {
                 .header_read_timeout(self.limits.header_timeout)
                 .max_buf_size(MAX_HEAD_BYTES)
                 .serve_connection(io, service);
-            finish(connection, self.phase, std::future::pending(), |connection| {
+            // Between requests the time-out of the head ends it first. This is for answers that are not read.
+            let idle = || requests.idle(self.limits.idle_timeout.max(self.limits.header_timeout));
+            finish(connection, self.phase, idle, |connection| {
                 // A connection that has had no request yet would be closed in the face of its first. It gets that one;
                 // the answer then closes it. If none comes, the header time-out does.
                 if requests.begun.load(Ordering::Acquire) > 0 {
@@ -186,8 +188,10 @@ impl Shared {
             })
             .await
         };
-        if let Err(cause) = ended {
-            tracing::debug!(%peer, %cause, "connection ended");
+        match ended {
+            Some(Ok(())) => {}
+            Some(Err(cause)) => tracing::debug!(%peer, %cause, "connection ended"),
+            None => tracing::debug!(%peer, "connection cut: its peer reads no answer"),
         }
     }
 }
@@ -230,21 +234,25 @@ impl Drop for Begun {
 }
 
 /// Drives a connection; when the server ends or the connection is idle, lets it answer what it has begun to read, and
-/// no more.
-async fn finish<C: Future>(
+/// no more. `None`: it had answered everything and was idle once more, so its peer does not read, and it is cut.
+async fn finish<C: Future, I: Future<Output = ()>>(
     connection: C,
     mut phase: watch::Receiver<Phase>,
-    idle: impl Future<Output = ()>,
+    idle: impl Fn() -> I,
     stop: impl FnOnce(std::pin::Pin<&mut C>),
-) -> C::Output {
+) -> Option<C::Output> {
     let mut connection = std::pin::pin!(connection);
     tokio::select! {
         // The connection first: bytes that have already arrived are read before it is told to stop.
         biased;
-        output = connection.as_mut() => return output,
+        output = connection.as_mut() => return Some(output),
         _ = phase.wait_for(|phase| *phase != Phase::Serve) => {}
-        () = idle => {}
+        () = idle() => {}
     }
     stop(connection.as_mut());
-    connection.await
+    tokio::select! {
+        biased;
+        output = connection => Some(output),
+        () = idle() => None,
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! A verifier that caches the JWK set never meets a token whose key it cannot know: a key is published for
 //! `Policy::publish_seconds` before its first signature, and stays published for `Policy::retire_seconds` after its
-//! last one. (The very first key of an algorithm is active at once: nobody has cached anything yet.)
+//! last one. (The first key of an algorithm, and one that is enabled again after [`withdraw`], is active at once, for there
+//! is nothing else to sign with. A verifier that has cached the set without it must fetch it again at an unknown key id.)
 
 use sealstone_jose::{Algorithm, UnixSeconds};
 use serde::{Deserialize, Serialize};

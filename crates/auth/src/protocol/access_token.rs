@@ -1,5 +1,7 @@
 //! Access tokens: what they say (RFC 9068 §2) and whether one is ours and still holds (§4).
 
+use std::time::Duration;
+
 use sealstone_jose::jws::Unverified;
 use sealstone_jose::jwt::{self, Claims, Rules, Token};
 use sealstone_jose::{Error as JoseError, UnixSeconds};
@@ -81,7 +83,8 @@ pub enum Foreign {
 /// Decides whether a token is one of ours within its time.
 /// RFC 9068 §4, as far as it is the issuer's to check. Cheap checks stand before the signature: size, form, key id.
 ///
-/// No leeway: the server reads its own clock's tokens, and a mark of revocation ends with `exp`.
+/// `exp` has no leeway. `iat` may lie ahead: the clock was set back, or the node that
+/// issued the token is before this one. It will hold here too, so it can be revoked.
 pub fn check(
     token: &str,
     snapshot: &Snapshot,
@@ -98,6 +101,7 @@ pub fn check(
         .issuer(issuer.as_str())
         .any_audience()
         .typ(TYP)
+        .leeway(Duration::MAX)
         .check(verified, now)
         .map_err(not_held)?;
     let claims = token.claims();
@@ -110,12 +114,15 @@ pub fn check(
         ))
     };
     let (client_id, jti, issued_at, expires_at) = held().ok_or(Foreign::NotHeld)?;
+    if expires_at <= now {
+        return Err(Foreign::NotHeld);
+    }
     Ok(OwnToken { client_id, jti, issued_at, expires_at, token })
 }
 
 impl OwnToken {
     /// Whether it is neither revoked itself nor by the removal of its client. A client registered again under the same
-    /// id does not revive the tokens of the first.
+    /// id does not revive the tokens of the first, save those of the second in which it was registered again.
     pub fn is_active(&self, snapshot: &Snapshot) -> bool {
         let client = snapshot.clients.by_id(&self.client_id);
         client.is_some_and(|client| client.created_at <= self.issued_at)

@@ -4,6 +4,7 @@ use sealstone_jose::UnixSeconds;
 
 use super::access_token::{self, Foreign};
 use super::{Authenticated, Code, OAuthError, Parameters};
+use crate::clock::{CLOCK_SLACK_SECONDS, later};
 use crate::issuer::Issuer;
 use crate::snapshot::Snapshot;
 use crate::store::{Kind, NewRecord, Store, Write};
@@ -37,7 +38,7 @@ pub async fn answer(
     let mark = NewRecord {
         kind: Kind::Revocation,
         id: token.jti().to_owned(),
-        expires_at: Some(token.expires_at()),
+        expires_at: Some(later(token.expires_at(), CLOCK_SLACK_SECONDS)),
         body: Vec::new(),
     };
     // Refused: the mark stands there already, which is what was asked for.

@@ -60,7 +60,7 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 
 pub enum Kind {
     /// A registered client.
     Client,
-    /// A mark that a token id is revoked; ends with the token.
+    /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
     /// A signing key, its state and its sealed secret.
     SigningKey,
@@ -94,7 +94,9 @@ impl Kind {
     }
 }
 
-/// A record's version: larger is later within its kind.
+/// A record's version: larger is later within its kind, or, for a kind that is not watched, within one life of the
+/// record. There a removed or ended record that is inserted again counts from 1: who may have slept that long must not
+/// trust a version, but [`Store::consume`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Version(pub u64);
 

@@ -71,6 +71,8 @@ impl Lanes for i32 {
     #[inline(always)]
     fn mont_mul(self, zeta: i32) -> i32 {
         // 256q makes the factor positive: unsigned products are what a CPU without wide signed lanes is quick at.
+        // The product is below 512q·q < 2^32·q. That is past the bound that every room's `mont_reduce` keeps, and still
+        // right in this one: the high half of x is below q, and of two numbers in [0, q) the difference is in (-q, q).
         i32::mont_reduce(u64::from((self as u32).wrapping_add(256 * Q as u32)) * u64::from(zeta as u32))
     }
     #[inline(always)]

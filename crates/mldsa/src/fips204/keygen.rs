@@ -21,42 +21,66 @@ pub(crate) struct KeyPair<P: Params> {
 /// FIPS 204, Algorithm 6, ML-DSA.KeyGen_internal.
 ///
 /// Time: independent of ξ, but for the rejections in ExpandA (public) and ExpandS (which say nothing of what is taken).
-/// Differs from the standard: Â is returned too, and the keys are left unencoded until somebody asks.
-pub(crate) fn keygen_internal<P: Params>(room: Room, xi: &[u8; 32]) -> KeyPair<P> {
+/// Differs from the standard: Â is kept too, and the keys are left unencoded until somebody asks. All of it is written
+/// into `pair`, in place: a secret that moves leaves a copy where it was.
+pub(crate) fn keygen_internal<P: Params>(room: Room, xi: &[u8; 32], pair: &mut KeyPair<P>) {
     // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
     let seeds = Wiped(Shake::h::<128>(room, &[xi, &[P::K as u8, P::L as u8]]));
-    let (rho, rho_prime, k) =
-        (part::<32>(&seeds, 0), Wiped(part::<64>(&seeds, 32)), Wiped(part::<32>(&seeds, 96)));
-    let rho = declassify(rho); // the first 32 bytes of the public key
+    let rho_prime = Wiped(part::<64>(&seeds, 32));
+    let KeyPair { pk, a_hat, sk } = pair;
+    sk.rho = declassify(part(&seeds, 0)); // the first 32 bytes of the public key
+    sk.k.copy_from_slice(&seeds[96..]);
     // 3: Â ← ExpandA(ρ)
-    let a_hat = expand_a::<P>(room, &rho);
+    *a_hat = expand_a::<P>(room, &sk.rho);
     // 4: (s1, s2) ← ExpandS(ρ')
-    let (s1, s2) = expand_s::<P>(room, &rho_prime);
+    expand_s::<P>(room, &rho_prime, &mut sk.s1, &mut sk.s2);
     // 5 and 6: (t1, t0) ← Power2Round(NTT⁻¹(Â ∘ NTT(s1)) + s2)
-    let (t1, t0) = public_part::<P>(room, &a_hat, &s1, &s2);
+    let t1 = public_part::<P>(room, a_hat, &sk.s1, &sk.s2, &mut sk.t0);
     // 8: pk ← pkEncode(ρ, t1)
-    let pk = pk_encode::<P>(room, &rho, declassify(t1.as_ref())); // the public key
+    *pk = pk_encode::<P>(room, &sk.rho, declassify(t1.as_ref())); // the public key
     // 9: tr ← H(pk, 64)
-    let tr = Shake::h(room, &[pk.as_ref()]);
-    KeyPair { pk, a_hat, sk: SkParts { rho, k, tr, s1, s2, t0 } }
+    sk.tr = Shake::h(room, &[pk.as_ref()]);
+}
+
+impl<P: Params> KeyPair<P> {
+    /// Zeros, to be written over.
+    pub(crate) fn blank() -> Self {
+        KeyPair {
+            pk: P::Pk::from_fn(|_| 0),
+            a_hat: P::K_::from_fn(|_| P::L_::from_fn(|_| NttPoly::ZERO)),
+            sk: SkParts {
+                rho: [0; 32],
+                k: Wiped([0; 32]),
+                tr: [0; 64],
+                s1: Wiped(P::L_::from_fn(|_| Poly::ZERO)),
+                s2: Wiped(P::K_::from_fn(|_| Poly::ZERO)),
+                t0: Wiped(P::K_::from_fn(|_| Poly::ZERO)),
+            },
+        }
+    }
 }
 
 /// t = A·s1 + s2, as t1 and t0: steps 5 and 6, which the import of an expanded key repeats.
+///
+/// A·s1 alone gives s1 away, so it is wiped.
 pub(crate) fn public_part<P: Params>(
     room: Room,
     a_hat: &P::K_<P::L_<NttPoly>>,
     s1: &P::L_<Poly>,
     s2: &P::K_<Poly>,
-) -> (P::K_<Poly>, Wiped<P::K_<Poly>>) {
-    let s1_hat = Wiped(P::L_::from_fn(|i| s1.as_ref()[i].ntt(room)));
-    let mut t0 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
-    let t1 = P::K_::from_fn(|i| {
-        let t = NttPoly::dot(room, a_hat.as_ref()[i].as_ref(), s1_hat.as_ref()).inv_ntt(room);
-        let (t1, low) = power2round(room, &t.add(room, &s2.as_ref()[i]));
+    t0: &mut P::K_<Poly>,
+) -> P::K_<Poly> {
+    let mut s1_hat = Wiped(P::L_::from_fn(|_| NttPoly::ZERO));
+    for (s1_hat, s1) in s1_hat.as_mut().iter_mut().zip(s1.as_ref()) {
+        *s1_hat = s1.ntt(room);
+    }
+    P::K_::from_fn(|i| {
+        let a_s1 = Wiped(NttPoly::dot(room, a_hat.as_ref()[i].as_ref(), s1_hat.as_ref()).inv_ntt(room));
+        let t = Wiped(a_s1.add(room, &s2.as_ref()[i]));
+        let (t1, low) = power2round(room, &t);
         t0.as_mut()[i] = low;
         t1
-    });
-    (t1, t0)
+    })
 }
 
 /// N bytes from `at` on.

@@ -101,21 +101,19 @@ fn rej_ntt_poly<const N: usize>(
 /// s1 and s2, with coefficients in [-η, η].
 /// FIPS 204, Algorithm 33, ExpandS.
 ///
-/// Shapes: rho_prime 64 bytes; s1 in R_q^l from counters 0 .. l, s2 in R_q^k from counters l .. l + k.
-#[allow(clippy::type_complexity, reason = "the pair of the standard")]
+/// Shapes: rho_prime 64 bytes; s1 in R_q^l from counters 0 .. l, s2 in R_q^k from counters l .. l + k. Both are written
+/// where they will be wiped: to return them would leave copies.
 pub(crate) fn expand_s<P: Params>(
     room: Room,
     rho_prime: &[u8; 64],
-) -> (Wiped<P::L_<Poly>>, Wiped<P::K_<Poly>>) {
-    let mut s1 = Wiped(P::L_::from_fn(|_| Poly::ZERO));
-    let mut s2 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
+    s1: &mut P::L_<Poly>,
+    s2: &mut P::K_<Poly>,
+) {
     let mut all = s1.as_mut().iter_mut().chain(s2.as_mut());
     let mut r = 0;
     while r < P::L + P::K {
         r += as_wide_as_fits!(room, P::L + P::K - r, rej_bounded_poly(room, P::ETA, rho_prime, r, &mut all));
     }
-    drop(all);
-    (s1, s2)
 }
 
 /// The next N polynomials, sampled from ρ' || r, ρ' || r + 1, …
@@ -145,9 +143,8 @@ fn rej_bounded_poly<'a, const N: usize>(
 /// y, with coefficients in (-γ1, γ1].
 /// FIPS 204, Algorithm 34, ExpandMask.
 ///
-/// Shapes: rho_pp 64 bytes; y in R_q^l from counters κ .. κ + l.
-pub(crate) fn expand_mask<P: Params>(room: Room, rho_pp: &[u8; 64], kappa: u16) -> Wiped<P::L_<Poly>> {
-    let mut y = Wiped(P::L_::from_fn(|_| Poly::ZERO));
+/// Shapes: rho_pp 64 bytes; y in R_q^l from counters κ .. κ + l, written where it will be wiped.
+pub(crate) fn expand_mask<P: Params>(room: Room, rho_pp: &[u8; 64], kappa: u16, y: &mut P::L_<Poly>) {
     let mut r = 0;
     while r < P::L {
         let polys = &mut y.as_mut()[r..];
@@ -157,7 +154,6 @@ pub(crate) fn expand_mask<P: Params>(room: Room, rho_pp: &[u8; 64], kappa: u16) 
             mask_polys(room, P::GAMMA1, P::Z_BITS, rho_pp, kappa + r as u16, polys)
         );
     }
-    y
 }
 
 /// The first N of `polys`, from counters `kappa` on.

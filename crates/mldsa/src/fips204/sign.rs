@@ -48,10 +48,11 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         (sk.a_hat.as_ref(), sk.s1_hat.as_ref(), sk.s2_hat.as_ref(), sk.t0_hat.as_ref());
     // 7: ρ'' ← H(K || rnd || μ, 64)
     let rho_pp = Wiped(Shake::h::<64>(room, &[&*sk.k, rnd, mu]));
+    let mut y = Wiped(P::L_::from_fn(|_| Poly::ZERO));
     // 8, 10 and 32: κ ← 0; κ ← κ + ℓ for each further attempt. At most 821·7, which fits 16 bits.
     for kappa in (0..MAX_ATTEMPTS as u16).map(|attempt| attempt * P::L as u16) {
         // 11: y ← ExpandMask(ρ'', κ)
-        let y = expand_mask::<P>(room, &rho_pp, kappa);
+        expand_mask::<P>(room, &rho_pp, kappa, &mut y);
         // 12: w ← NTT⁻¹(Â ∘ NTT(y))
         let y_hat = Wiped(P::L_::from_fn(|i| y.as_ref()[i].ntt(room)));
         let w =
@@ -74,8 +75,10 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         let c_hat = sample_in_ball::<P>(room, c_tilde.as_ref()).ntt(room);
         // 18: ⟨⟨cs1⟩⟩ ← NTT⁻¹(ĉ ∘ ŝ1)
         // 20: z ← y + ⟨⟨cs1⟩⟩
-        let z =
-            Wiped(P::L_::from_fn(|i| y.as_ref()[i].add(room, &c_hat.mul(room, &s1_hat[i]).inv_ntt(room))));
+        let z = Wiped(P::L_::from_fn(|i| {
+            let cs1 = Wiped(c_hat.mul(room, &s1_hat[i]).inv_ntt(room));
+            y.as_ref()[i].add(room, &cs1)
+        }));
         // 23: if ‖z‖∞ ≥ γ1 − β then (z, h) ← ⊥
         // Which check refuses may be shown: refused attempts are independent of each other and of the next (section 3.2).
         if !declassify(all_below(room, z.as_ref(), P::GAMMA1 - P::BETA)) {
@@ -83,8 +86,10 @@ pub(crate) fn sign_internal<P: ParameterSet>(
             continue;
         }
         // 19: ⟨⟨cs2⟩⟩ ← NTT⁻¹(ĉ ∘ ŝ2), and w − ⟨⟨cs2⟩⟩, which steps 21 and 26 both take
-        let r =
-            Wiped(P::K_::from_fn(|i| w.as_ref()[i].sub(room, &c_hat.mul(room, &s2_hat[i]).inv_ntt(room))));
+        let r = Wiped(P::K_::from_fn(|i| {
+            let cs2 = Wiped(c_hat.mul(room, &s2_hat[i]).inv_ntt(room));
+            w.as_ref()[i].sub(room, &cs2)
+        }));
         // 21: r0 ← LowBits(w − ⟨⟨cs2⟩⟩)
         let r0 = Wiped(P::K_::from_fn(|i| low_bits::<P>(room, &r.as_ref()[i])));
         // 23: if ‖r0‖∞ ≥ γ2 − β then (z, h) ← ⊥
@@ -108,7 +113,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
             h
         }));
         // 28: if the number of 1's in h is greater than ω then (z, h) ← ⊥
-        if declassify(ones) > P::OMEGA {
+        if declassify(ones > P::OMEGA) {
             on_reject(Rejection::Hint);
             continue;
         }

@@ -414,3 +414,14 @@ fn attempts_are_refused_for_every_reason_alike_in_every_room() {
     watch::<MlDsa65>(5.1);
     watch::<MlDsa87>(3.85);
 }
+
+/// The jobs' `Debug` was derived: it showed the seed, which is the whole key, and rnd.
+#[test]
+fn jobs_show_no_secret() {
+    let key = crate::SigningKey::<MlDsa44>::from_seed(&[171; 32]).expand();
+    let mu = crate::Mu::from_bytes([0; 64]);
+    let keygen = crate::KeygenJob::<MlDsa44> { seed: &[171; 32], verifying_key: None };
+    let sign = crate::SignJob { key: &key, mu: &mu, rnd: [171; 32], signature: None };
+    let shown = std::format!("{keygen:?} {sign:?}");
+    assert!(!shown.contains("171"), "{shown}");
+}

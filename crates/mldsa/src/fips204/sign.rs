@@ -59,14 +59,14 @@ pub(crate) fn sign_internal<P: ParameterSet>(
             Wiped(P::K_::from_fn(|i| NttPoly::dot(room, a_hat[i].as_ref(), y_hat.as_ref()).inv_ntt(room)));
         // 13: w1 ← HighBits(w)
         // 15: c̃ ← H(μ || w1Encode(w1), λ/4)
-        let mut h = Shake::shake256(room);
-        h.absorb([mu]);
+        let mut ctx = Shake::shake256(room);
+        ctx.absorb([mu]);
         for w in w.as_ref() {
             let (w1, len) = w1_encode::<P>(room, &high_bits::<P>(room, w));
-            h.absorb([&w1[..len]]);
+            ctx.absorb([&w1[..len]]);
         }
         let mut c_tilde = P::CTilde::from_fn(|_| 0);
-        h.squeeze([c_tilde.as_mut()]);
+        ctx.squeeze([c_tilde.as_mut()]);
         // c̃ of the accepted attempt is the signature's first part. Of a refused one it is a hash of a w1 that is never
         // shown; the argument that it says nothing of the key is in SECURITY.md.
         let c_tilde = declassify(c_tilde);

@@ -266,7 +266,7 @@ fn commitment_hash_compared_in_part() {
 /// Drafts took the challenge from the first 32 bytes of the hash. With t1 ≠ 0 the rest must change it.
 #[test]
 fn challenge_from_the_first_32_bytes() {
-    // FIPS 204, 65: the hash of the signature of an all-zero seed, computed by independent implementations.
+    // Signer and verifier could agree on the draft; two other implementations do not.
     let peers: [&dyn Subject; 2] = [&crate::peers::Fips204, &crate::peers::RustCrypto];
     let input = Input::Pure { context: &[], message: b"challenge" };
     for level in LEVELS {
@@ -282,7 +282,8 @@ fn challenge_from_the_first_32_bytes() {
     }
 }
 
-/// wolfSSL, ACVP "modified signature": bytes after the end of a signature or of a key.
+/// Wycheproof IncorrectSignatureLength and IncorrectPublicKeyLength: bytes after the end of a signature or of a key,
+/// with everything signed over the longer one.
 #[test]
 fn trailing_bytes_accepted() {
     for forge in forges() {

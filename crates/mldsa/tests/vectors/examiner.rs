@@ -38,7 +38,7 @@ impl<'a> Examiner<'a> {
         Ok(Self { subject, witnesses })
     }
 
-    /// The public and the expanded private key of this seed are exactly these (`None`: not given).
+    /// The public and the expanded private key of a seed; the import of the second gives the first again.
     pub fn keygen(&self, level: Level, seed: &[u8]) -> Result<(Vec<u8>, Vec<u8>), String> {
         let (public, expanded) =
             self.subject.keygen(level, seed).map_err(|why| format!("key generation {why}"))?;

@@ -3,7 +3,7 @@
 
 use super::params::{Array, Params, Q};
 use super::ring::{NttPoly, Poly};
-use crate::backend::{Coeffs, Room};
+use crate::backend::Room;
 use crate::ct::Wiped;
 use crate::keccak::{Shake, Sponge, States, Width};
 
@@ -12,13 +12,18 @@ const G_BLOCK: usize = 168;
 /// Bytes in a block of SHAKE256, which H is.
 const H_BLOCK: usize = 136;
 
-/// Calls `$f::<N>` with the largest N of 8, 4, 2, 1 that the room fills and that `$left` needs; gives N.
+/// Blocks that nearly always hold an entry of Â: 280 candidates.
+const A_BLOCKS: usize = 5;
+/// Blocks that hold a polynomial of y: 640 bytes.
+const MASK_BLOCKS: usize = 5;
+
+/// Calls `$f::<N>` with the least N of 1, 4, 8 that the room has and that takes all of `$left`, or with the greatest;
+/// gives N. States that nobody needs go along for nothing.
 macro_rules! as_wide_as_fits {
     ($room:expr, $left:expr, $f:ident($($arg:expr),*)) => {
         match $room.width().min($left) {
-            8.. => { $f::<8>($($arg),*); 8 }
-            4..=7 => { $f::<4>($($arg),*); 4 }
-            2..=3 => { $f::<2>($($arg),*); 2 }
+            5.. => { $f::<8>($($arg),*); 8 }
+            2..=4 => { $f::<4>($($arg),*); 4 }
             _ => { $f::<1>($($arg),*); 1 }
         }
     };
@@ -65,7 +70,7 @@ pub(crate) fn expand_a<P: Params>(room: Room, rho: &[u8; 32]) -> P::K_<P::L_<Ntt
     a_hat
 }
 
-/// N entries of Â from `entry` on, counted row by row.
+/// N entries of Â from `entry` on, counted row by row; those past the last are left out.
 /// FIPS 204, Algorithm 30, RejNTTPoly.
 fn rej_ntt_poly<const N: usize>(
     room: Room,
@@ -74,7 +79,7 @@ fn rej_ntt_poly<const N: usize>(
     l: usize,
     a_hat: &mut [impl AsMut<[NttPoly]>],
 ) where
-    States<N>: Width,
+    States<N>: Width<N>,
 {
     #[allow(clippy::integer_division_remainder_used, reason = "public indices")]
     let place = |n: usize| ((entry + n) / l, (entry + n) % l);
@@ -87,13 +92,22 @@ fn rej_ntt_poly<const N: usize>(
     });
     let mut ctx = Sponge::<N>::shake128(room);
     ctx.absorb(seeds.each_ref().map(|seed| &seed[..]));
-    let mut filled = [0; N];
-    let mut blocks = [[0; G_BLOCK]; N];
+    let mut blocks = [[0; A_BLOCKS * G_BLOCK]; N];
+    ctx.squeeze(blocks.each_mut().map(|blocks| &mut blocks[..]));
+    let mut filled = [256; N];
+    for n in 0..N {
+        let (r, s) = place(n);
+        if let Some(row) = a_hat.get_mut(r) {
+            filled[n] = room.reject_uniform(&blocks[n], &mut row.as_mut()[s].0, 0);
+        }
+    }
     while filled.iter().any(|&f| f < 256) {
-        ctx.squeeze(blocks.each_mut().map(|block| &mut block[..]));
+        ctx.squeeze(blocks.each_mut().map(|blocks| &mut blocks[..G_BLOCK]));
         for n in 0..N {
             let (r, s) = place(n);
-            filled[n] = room.reject_uniform(&blocks[n], &mut a_hat[r].as_mut()[s].0, filled[n]);
+            if let Some(row) = a_hat.get_mut(r) {
+                filled[n] = room.reject_uniform(&blocks[n][..G_BLOCK], &mut row.as_mut()[s].0, filled[n]);
+            }
         }
     }
 }
@@ -116,7 +130,7 @@ pub(crate) fn expand_s<P: Params>(
     }
 }
 
-/// The next N polynomials, sampled from ρ' || r, ρ' || r + 1, …
+/// The next N polynomials, sampled from ρ' || r, ρ' || r + 1, …; those past the last are left out.
 /// FIPS 204, Algorithm 31, RejBoundedPoly.
 fn rej_bounded_poly<'a, const N: usize>(
     room: Room,
@@ -125,17 +139,18 @@ fn rej_bounded_poly<'a, const N: usize>(
     r: usize,
     polys: &mut impl Iterator<Item = &'a mut Poly>,
 ) where
-    States<N>: Width,
+    States<N>: Width<N>,
 {
     let mut ctx = seeded::<N>(room, rho_prime, r as u16);
-    let mut spare = Wiped(core::array::from_fn::<Poly, N, _>(|_| Poly::ZERO));
-    let polys: [&mut Coeffs; N] = spare.each_mut().map(|spare| &mut polys.next().unwrap_or(spare).0);
-    let mut filled = [0; N];
+    let mut polys: [Option<&mut Poly>; N] = core::array::from_fn(|_| polys.next());
+    let mut filled = polys.each_ref().map(|poly| if poly.is_some() { 0 } else { 256 });
     let mut blocks = Wiped([[0; H_BLOCK]; N]);
     while filled.iter().any(|&f| f < 256) {
         ctx.squeeze(blocks.each_mut().map(|block| &mut block[..]));
-        for n in 0..N {
-            filled[n] = room.reject_bounded(eta, &blocks[n], polys[n], filled[n]);
+        for ((poly, block), filled) in polys.iter_mut().zip(blocks.iter()).zip(&mut filled) {
+            if let Some(poly) = poly {
+                *filled = room.reject_bounded(eta, block, &mut poly.0, *filled);
+            }
         }
     }
 }
@@ -165,14 +180,13 @@ fn mask_polys<const N: usize>(
     kappa: u16,
     polys: &mut [Poly],
 ) where
-    States<N>: Width,
+    States<N>: Width<N>,
 {
     let mut ctx = seeded::<N>(room, rho_pp, kappa);
-    let mut v = Wiped([[0; 32 * 20]; N]);
-    let len = 32 * bits as usize;
-    ctx.squeeze(v.each_mut().map(|v| &mut v[..len]));
+    let mut v = Wiped([[0; MASK_BLOCKS * H_BLOCK]; N]);
+    ctx.squeeze(v.each_mut().map(|v| &mut v[..]));
     for (v, y) in v.iter().zip(polys) {
-        room.bit_unpack(bits, gamma1, &v[..len], &mut y.0);
+        room.bit_unpack(bits, gamma1, &v[..32 * bits as usize], &mut y.0);
     }
 }
 
@@ -180,7 +194,7 @@ fn mask_polys<const N: usize>(
 /// FIPS 204, Algorithm 11, IntegerToBytes.
 fn seeded<const N: usize>(room: Room, seed: &[u8; 64], counter: u16) -> Sponge<N>
 where
-    States<N>: Width,
+    States<N>: Width<N>,
 {
     let mut ctx = Sponge::<N>::shake256(room);
     ctx.absorb([&seed[..]; N]);

@@ -2,7 +2,7 @@
 
 use crate::backend::{Coeffs, Lanes};
 use crate::fips204::params::Q;
-use crate::kernels::add_q_if_negative;
+use core::marker::PhantomData;
 
 /// The zetas, computed while compiling. The divisions are the compiler's.
 #[allow(clippy::integer_division_remainder_used, reason = "constants")]
@@ -70,35 +70,31 @@ const fn len(layer: u32) -> usize {
     128 >> layer
 }
 
+/// Layers whose partners lie in different cells: those with len >= N.
+const fn across<V: Lanes>() -> u32 {
+    8 - V::N.trailing_zeros()
+}
+
 /// w -> ŵ = NTT(w), in place.
 /// FIPS 204, Algorithm 41, NTT.
 ///
 /// Bounds: in and out [0, q); each of the 8 layers adds less than q, so |·| < 9q < 2^27 before the end.
 /// Time: independent of w.
-/// Differs from the standard: two layers a pass while both lie across registers; zetas in Montgomery form; sums are
-/// reduced once, at the end.
+/// Differs from the standard: several layers a pass over memory; zetas in Montgomery form; sums are reduced once, at
+/// the end.
 #[inline(always)]
 pub(crate) fn ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
     let mut layer = 0;
-    while layer < 7 && len(layer + 1) >= V::N {
+    if across::<V>() & 1 == 1 {
+        one_layer::<V>(room, w, layer);
+        layer += 1;
+    }
+    while layer + 2 < across::<V>() {
         two_layers::<V>(room, w, layer);
         layer += 2;
     }
-    if layer < 8 && len(layer) >= V::N {
-        one_layer::<V>(room, w, layer, &ZETAS, butterfly);
-        layer += 1;
-    }
-    while layer < 8 {
-        layer_within::<V>(room, w, layer, &ZETAS, butterfly);
-        layer += 1;
-    }
-    for cell in V::cells_mut(w) {
-        // x - ⌊x / 2^23⌉·q: for |x| < 9q the rest is below 2^22 + 9·2^13 < q.
-        let x = V::load(room, cell);
-        let quotient = (x + V::splat(room, 1 << 22)).sar::<23>();
-        add_q_if_negative(room, x - quotient.mul_low(V::splat(room, Q))).store(cell);
-    }
+    last_layers::<V>(room, w);
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
 }
 
@@ -107,78 +103,66 @@ pub(crate) fn ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
 ///
 /// Bounds: in and out [0, q); sums double in each of the 8 layers, so |·| < 256q < 2^31 before the end.
 /// Time: independent of ŵ.
-/// Differs from the standard: two layers a pass as in `ntt`; the last factor is 2^32/256 instead of 1/256.
+/// Differs from the standard: several layers a pass as in `ntt`; the last factor is 2^32/256 instead of 1/256.
 #[inline(always)]
 pub(crate) fn inv_ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
-    let mut layer = 8;
-    while layer > 0 && len(layer - 1) < V::N {
-        layer -= 1;
-        layer_within::<V>(room, w, layer, &INV_ZETAS, inv_butterfly);
-    }
-    if layer & 1 == 1 {
-        layer -= 1;
-        one_layer::<V>(room, w, layer, &INV_ZETAS, inv_butterfly);
-    }
-    while layer > 0 {
+    inv_last_layers::<V>(room, w);
+    let mut layer = across::<V>() - 2;
+    while layer > 1 {
         layer -= 2;
         inv_two_layers::<V>(room, w, layer);
     }
-    let f = V::splat(room, F);
+    if layer == 1 {
+        inv_one_layer::<V>(room, w, 0);
+    }
+    let (f, q) = (V::splat(room, F), V::splat(room, Q));
     for cell in V::cells_mut(w) {
-        add_q_if_negative(room, V::load(room, cell).mont_mul(f)).store(cell);
+        V::load(room, cell).mont_mul(room, f).add_q_if_negative(q).store(cell);
     }
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
 }
 
 /// (a, b) -> (a + ζb, a - ζb): steps 10 to 12 of Algorithm 41.
 #[inline(always)]
-fn butterfly<V: Lanes>(a: V, b: V, zeta: V) -> (V, V) {
-    let t = b.mont_mul(zeta);
+fn butterfly<V: Lanes>(room: V::Room, a: V, b: V, zeta: V) -> (V, V) {
+    let t = b.mont_mul(room, zeta);
     (a + t, a - t)
 }
 
 /// (a, b) -> (a + b, -ζ(b - a)): steps 10 to 13 of Algorithm 42, with -ζ in the table.
 #[inline(always)]
-fn inv_butterfly<V: Lanes>(a: V, b: V, zeta: V) -> (V, V) {
-    (a + b, (a - b).mont_mul(zeta))
+fn inv_butterfly<V: Lanes>(room: V::Room, a: V, b: V, zeta: V) -> (V, V) {
+    (a + b, (a - b).mont_mul(room, zeta))
 }
 
-/// A layer whose partners lie in different registers.
+/// One layer.
 #[inline(always)]
-fn one_layer<V: Lanes>(
-    room: V::Room,
-    w: &mut Coeffs,
-    layer: u32,
-    zetas: &Coeffs,
-    step: impl Fn(V, V, V) -> (V, V),
-) {
+fn one_layer<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
     let half = len(layer) >> V::N.trailing_zeros();
-    for (group, zeta) in V::cells_mut(w).chunks_exact_mut(2 * half).zip(&zetas[1 << layer..]) {
+    for (group, zeta) in V::cells_mut(w).chunks_exact_mut(2 * half).zip(&ZETAS[1 << layer..]) {
         let zeta = V::splat(room, *zeta);
         let (low, high) = group.split_at_mut(half);
         for (a, b) in low.iter_mut().zip(high) {
-            let (x, y) = step(V::load(room, a), V::load(room, b), zeta);
+            let (x, y) = butterfly(room, V::load(room, a), V::load(room, b), zeta);
             x.store(a);
             y.store(b);
         }
     }
 }
 
-/// A layer whose partners lie in one register.
+/// One layer of the inverse.
 #[inline(always)]
-fn layer_within<V: Lanes>(
-    room: V::Room,
-    w: &mut Coeffs,
-    layer: u32,
-    zetas: &Coeffs,
-    step: impl Fn(V, V, V) -> (V, V),
-) {
-    for (i, cell) in V::cells_mut(w).iter_mut().enumerate() {
-        let zeta = V::zetas(room, zetas, (1 << layer) + ((i * V::N) >> (8 - layer)), len(layer));
-        let (a, b) = V::load(room, cell).halves(len(layer));
-        let (a, b) = step(a, b, zeta);
-        V::blend(a, b, len(layer)).store(cell);
+fn inv_one_layer<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
+    let half = len(layer) >> V::N.trailing_zeros();
+    for (group, zeta) in V::cells_mut(w).chunks_exact_mut(2 * half).zip(&INV_ZETAS[1 << layer..]) {
+        let zeta = V::splat(room, *zeta);
+        let (low, high) = group.split_at_mut(half);
+        for (a, b) in low.iter_mut().zip(high) {
+            let (x, y) = inv_butterfly(room, V::load(room, a), V::load(room, b), zeta);
+            x.store(a);
+            y.store(b);
+        }
     }
 }
 
@@ -188,32 +172,47 @@ fn quarters<'a, V: Lanes + 'a>(
     w: &'a mut Coeffs,
     layer: u32,
     zetas: &'a Coeffs,
-) -> impl Iterator<Item = ([&'a mut [V::Cell]; 4], i32, &'a [i32; 2])> {
+) -> impl Iterator<Item = ([&'a mut [V::Cell]; 4], [i32; 3])> {
     let quarter = len(layer + 1) >> V::N.trailing_zeros();
     let of_groups = &zetas[1 << layer..];
     let of_halves = zetas[2 << layer..].as_chunks().0;
     V::cells_mut(w).chunks_exact_mut(4 * quarter).zip(of_groups.iter().zip(of_halves)).map(
-        move |(group, (zeta, zetas))| {
+        move |(group, (zeta, [zeta_low, zeta_high]))| {
             let (low, high) = group.split_at_mut(2 * quarter);
             let ((a, b), (c, d)) = (low.split_at_mut(quarter), high.split_at_mut(quarter));
-            ([a, b, c, d], *zeta, zetas)
+            ([a, b, c, d], [*zeta, *zeta_low, *zeta_high])
         },
     )
+}
+
+/// Two layers on four values: partners a, c and b, d; then a, b and c, d.
+#[inline(always)]
+fn four<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], [zeta, zeta_low, zeta_high]: [V; 3]) -> [V; 4] {
+    let ((a, c), (b, d)) = (butterfly(room, a, c, zeta), butterfly(room, b, d, zeta));
+    let ((a, b), (c, d)) = (butterfly(room, a, b, zeta_low), butterfly(room, c, d, zeta_high));
+    [a, b, c, d]
+}
+
+/// Two layers of the inverse on four values.
+#[inline(always)]
+fn inv_four<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], [zeta, zeta_low, zeta_high]: [V; 3]) -> [V; 4] {
+    let ((a, b), (c, d)) = (inv_butterfly(room, a, b, zeta_low), inv_butterfly(room, c, d, zeta_high));
+    let ((a, c), (b, d)) = (inv_butterfly(room, a, c, zeta), inv_butterfly(room, b, d, zeta));
+    [a, b, c, d]
 }
 
 /// Layers `layer` and `layer + 1` in one pass over memory.
 #[inline(always)]
 fn two_layers<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
-    for ([a, b, c, d], zeta, zetas) in quarters::<V>(w, layer, &ZETAS) {
-        let [zeta, zeta_low, zeta_high] = [zeta, zetas[0], zetas[1]].map(|zeta| V::splat(room, zeta));
+    for ([a, b, c, d], [z0, z1, z2]) in quarters::<V>(w, layer, &ZETAS) {
+        let zetas = [V::splat(room, z0), V::splat(room, z1), V::splat(room, z2)];
         for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-            let (x0, x2) = butterfly(V::load(room, a), V::load(room, c), zeta);
-            let (x1, x3) = butterfly(V::load(room, b), V::load(room, d), zeta);
-            let ((x0, x1), (x2, x3)) = (butterfly(x0, x1, zeta_low), butterfly(x2, x3, zeta_high));
-            x0.store(a);
-            x1.store(b);
-            x2.store(c);
-            x3.store(d);
+            let of_cells = [V::load(room, a), V::load(room, b), V::load(room, c), V::load(room, d)];
+            let [w, x, y, z] = four(room, of_cells, zetas);
+            w.store(a);
+            x.store(b);
+            y.store(c);
+            z.store(d);
         }
     }
 }
@@ -221,16 +220,179 @@ fn two_layers<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
 /// Layers `layer + 1` and `layer` of the inverse in one pass over memory.
 #[inline(always)]
 fn inv_two_layers<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
-    for ([a, b, c, d], zeta, zetas) in quarters::<V>(w, layer, &INV_ZETAS) {
-        let [zeta, zeta_low, zeta_high] = [zeta, zetas[0], zetas[1]].map(|zeta| V::splat(room, zeta));
+    for ([a, b, c, d], [z0, z1, z2]) in quarters::<V>(w, layer, &INV_ZETAS) {
+        let zetas = [V::splat(room, z0), V::splat(room, z1), V::splat(room, z2)];
         for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-            let (x0, x1) = inv_butterfly(V::load(room, a), V::load(room, b), zeta_low);
-            let (x2, x3) = inv_butterfly(V::load(room, c), V::load(room, d), zeta_high);
-            let ((x0, x2), (x1, x3)) = (inv_butterfly(x0, x2, zeta), inv_butterfly(x1, x3, zeta));
-            x0.store(a);
-            x1.store(b);
-            x2.store(c);
-            x3.store(d);
+            let of_cells = [V::load(room, a), V::load(room, b), V::load(room, c), V::load(room, d)];
+            let [w, x, y, z] = inv_four(room, of_cells, zetas);
+            w.store(a);
+            x.store(b);
+            y.store(c);
+            z.store(d);
         }
+    }
+}
+
+/// The last two layers across cells, those within cells, and the reduction, in one pass over memory.
+///
+/// Layers within work on a pair of cells that exchange halves before each layer, so that partners always lie in the
+/// same lane of the two; at the end the exchanges are undone.
+#[inline(always)]
+fn last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
+    let (half, q) = (V::splat(room, 1 << 22), V::splat(room, Q));
+    // x - ⌊x / 2^23⌉·q: for |x| < 9q the rest is below 2^22 + 9·2^13 < q.
+    let reduce = |x: V| (x - (x + half).sar::<23>().mul_low(q)).add_q_if_negative(q);
+    for (i, ([a, b, c, d], [z0, z1, z2])) in quarters::<V>(w, across::<V>() - 2, &ZETAS).enumerate() {
+        let zetas = [V::splat(room, z0), V::splat(room, z1), V::splat(room, z2)];
+        for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
+            let of_cells = [V::load(room, a), V::load(room, b), V::load(room, c), V::load(room, d)];
+            let [w, x, y, z] = four(room, of_cells, zetas);
+            let ((w, x), (y, z)) = (within(room, w, x, 2 * i), within(room, y, z, 2 * i + 1));
+            reduce(w).store(a);
+            reduce(x).store(b);
+            reduce(y).store(c);
+            reduce(z).store(d);
+        }
+    }
+}
+
+/// The first layers of the inverse: those within cells and two across.
+#[inline(always)]
+fn inv_last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
+    for (i, ([a, b, c, d], [z0, z1, z2])) in quarters::<V>(w, across::<V>() - 2, &INV_ZETAS).enumerate() {
+        let zetas = [V::splat(room, z0), V::splat(room, z1), V::splat(room, z2)];
+        for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
+            let (w, x) = inv_within(room, V::load(room, a), V::load(room, b), 2 * i);
+            let (y, z) = inv_within(room, V::load(room, c), V::load(room, d), 2 * i + 1);
+            let [w, x, y, z] = inv_four(room, [w, x, y, z], zetas);
+            w.store(a);
+            x.store(b);
+            y.store(c);
+            z.store(d);
+        }
+    }
+}
+
+/// The layers with len < N on the cells 2·pair and 2·pair + 1.
+#[inline(always)]
+fn within<V: Lanes>(room: V::Room, a: V, b: V, pair: usize) -> (V, V) {
+    macro_rules! layer {
+        ($a:ident, $b:ident, $stride:literal) => {
+            if V::N > $stride {
+                ($a, $b) = V::exchange::<$stride>($a, $b);
+                ($a, $b) = butterfly(room, $a, $b, Within::<V>::zeta::<$stride>(room, Within::<V>::ZETAS, pair));
+            }
+        };
+    }
+    let (mut a, mut b) = (a, b);
+    layer!(a, b, 8);
+    layer!(a, b, 4);
+    layer!(a, b, 2);
+    layer!(a, b, 1);
+    undo(a, b)
+}
+
+/// The layers of the inverse with len < N on the cells 2·pair and 2·pair + 1.
+#[inline(always)]
+fn inv_within<V: Lanes>(room: V::Room, a: V, b: V, pair: usize) -> (V, V) {
+    macro_rules! layer {
+        ($a:ident, $b:ident, $stride:literal) => {
+            if V::N > $stride {
+                ($a, $b) =
+                    inv_butterfly(room, $a, $b, Within::<V>::zeta::<$stride>(room, Within::<V>::INV_ZETAS, pair));
+                ($a, $b) = V::exchange::<$stride>($a, $b);
+            }
+        };
+    }
+    let (mut a, mut b) = exchanges(a, b);
+    layer!(a, b, 1);
+    layer!(a, b, 2);
+    layer!(a, b, 4);
+    layer!(a, b, 8);
+    (a, b)
+}
+
+/// The exchanges of all layers within a pair.
+#[inline(always)]
+fn exchanges<V: Lanes>(mut a: V, mut b: V) -> (V, V) {
+    if V::N > 8 {
+        (a, b) = V::exchange::<8>(a, b);
+    }
+    if V::N > 4 {
+        (a, b) = V::exchange::<4>(a, b);
+    }
+    if V::N > 2 {
+        (a, b) = V::exchange::<2>(a, b);
+    }
+    if V::N > 1 {
+        (a, b) = V::exchange::<1>(a, b);
+    }
+    (a, b)
+}
+
+/// The same, undone.
+#[inline(always)]
+fn undo<V: Lanes>(mut a: V, mut b: V) -> (V, V) {
+    if V::N > 1 {
+        (a, b) = V::exchange::<1>(a, b);
+    }
+    if V::N > 2 {
+        (a, b) = V::exchange::<2>(a, b);
+    }
+    if V::N > 4 {
+        (a, b) = V::exchange::<4>(a, b);
+    }
+    if V::N > 8 {
+        (a, b) = V::exchange::<8>(a, b);
+    }
+    (a, b)
+}
+
+/// The zetas of the layers with len < N, in the order in which the exchanges leave the coefficients.
+struct Within<V>(PhantomData<V>);
+
+/// For each stride 1, 2, 4, 8: N zetas for each of the 128 / N pairs of cells.
+type Strides = [[i32; 128]; 4];
+
+impl<V: Lanes> Within<V> {
+    const ZETAS: &'static Strides = &Self::ordered(&ZETAS);
+    const INV_ZETAS: &'static Strides = &Self::ordered(&INV_ZETAS);
+
+    /// The zetas of one pair of cells for len = STRIDE.
+    #[inline(always)]
+    fn zeta<const STRIDE: usize>(room: V::Room, zetas: &Strides, pair: usize) -> V {
+        V::load(room, &V::cells(&zetas[STRIDE.trailing_zeros() as usize])[pair])
+    }
+
+    const fn ordered(zetas: &Coeffs) -> Strides {
+        let mut ordered = [[0; 128]; 4];
+        // Where the coefficients of a pair (numbered from 0) lie after each exchange.
+        let (mut a, mut b) = ([0; 16], [0; 16]);
+        let mut j = 0;
+        while j < V::N {
+            (a[j], b[j]) = (j, V::N + j);
+            j += 1;
+        }
+        let mut stride = V::N >> 1;
+        while stride > 0 {
+            let (old_a, old_b) = (a, b);
+            j = 0;
+            while j < V::N {
+                let lower = j & !stride;
+                a[j] = if j & stride == 0 { old_a[lower] } else { old_b[lower] };
+                b[j] = if j & stride == 0 { old_a[lower | stride] } else { old_b[lower | stride] };
+                j += 1;
+            }
+            let layer = 7 - stride.trailing_zeros();
+            let mut place = 0;
+            while place < 128 {
+                // Lane place mod N of pair place / N, N a power of two.
+                let coefficient = 2 * (place & !(V::N - 1)) + a[place & (V::N - 1)];
+                ordered[stride.trailing_zeros() as usize][place] = zetas[(1 << layer) + (coefficient >> (8 - layer))];
+                place += 1;
+            }
+            stride >>= 1;
+        }
+        ordered
     }
 }

@@ -3,7 +3,6 @@
 use crate::backend::{Coeffs, Lanes};
 use crate::fips204::params::Q;
 use crate::fips204::ring::NttPoly;
-use crate::kernels::add_q_if_negative;
 
 /// The products ∑ aᵢ ∘ bᵢ in T_q, times 2^-32, which `inv_ntt` undoes.
 /// FIPS 204, Algorithm 45, MultiplyNTT.
@@ -15,8 +14,9 @@ use crate::kernels::add_q_if_negative;
 #[inline(always)]
 pub(crate) fn dot<V: Lanes>(room: V::Room, a: &[NttPoly], b: &[NttPoly], out: &mut Coeffs) {
     /// Cells whose sums are kept in registers while the polynomials go by.
-    const TILE: usize = 8;
+    const TILE: usize = 4;
     debug_assert!(a.len() == b.len() && (1..=8).contains(&a.len()));
+    let q = V::splat(room, Q);
     for (tile, out) in V::cells_mut(out).chunks_exact_mut(TILE).enumerate() {
         let mut sums = [V::wide_zero(room); TILE];
         for (a, b) in a.iter().zip(b) {
@@ -27,7 +27,7 @@ pub(crate) fn dot<V: Lanes>(room: V::Room, a: &[NttPoly], b: &[NttPoly], out: &m
             }
         }
         for (sum, out) in sums.into_iter().zip(out) {
-            add_q_if_negative(room, V::mont_reduce(sum)).store(out);
+            V::mont_reduce(room, sum).add_q_if_negative(q).store(out);
         }
     }
 }
@@ -40,14 +40,15 @@ pub(crate) fn dot<V: Lanes>(room: V::Room, a: &[NttPoly], b: &[NttPoly], out: &m
 pub(crate) fn add<V: Lanes>(room: V::Room, a: &mut Coeffs, b: &Coeffs) {
     let q = V::splat(room, Q);
     for (a, b) in V::cells_mut(a).iter_mut().zip(V::cells(b)) {
-        add_q_if_negative(room, V::load(room, a) + V::load(room, b) - q).store(a);
+        (V::load(room, a) + V::load(room, b) - q).add_q_if_negative(q).store(a);
     }
 }
 
 /// a <- a - b. Bounds: in and out [0, q).
 #[inline(always)]
 pub(crate) fn sub<V: Lanes>(room: V::Room, a: &mut Coeffs, b: &Coeffs) {
+    let q = V::splat(room, Q);
     for (a, b) in V::cells_mut(a).iter_mut().zip(V::cells(b)) {
-        add_q_if_negative(room, V::load(room, a) - V::load(room, b)).store(a);
+        (V::load(room, a) - V::load(room, b)).add_q_if_negative(q).store(a);
     }
 }

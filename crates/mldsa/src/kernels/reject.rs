@@ -1,62 +1,103 @@
 //! Rejection sampling from a hash's output.
 
-use crate::backend::Coeffs;
+use crate::backend::{Coeffs, Lanes, ONE_LANE};
 use crate::fips204::params::Q;
 
-/// Three bytes to a coefficient in [0, 2^23); the caller rejects what is not below q.
+/// Three bytes to a coefficient in [0, 2^23), read as 24 bits; the caller rejects what is not below q.
 /// FIPS 204, Algorithm 14, CoeffFromThreeBytes.
 #[inline(always)]
-fn coeff_from_three_bytes(b: [u8; 3]) -> i32 {
-    i32::from(b[0]) | i32::from(b[1]) << 8 | i32::from(b[2] & 0x7f) << 16
+fn coeff_from_three_bytes<V: Lanes>(room: V::Room, b: V) -> V {
+    b & V::splat(room, 0x7f_ffff)
 }
 
-/// Half a byte to a coefficient in [-η, η], canonical, and whether it is taken.
+/// Half a byte to a coefficient in [-η, η], canonical; the caller rejects what is not below `half_bytes_below(η)`.
 /// FIPS 204, Algorithm 15, CoeffFromHalfByte.
 ///
 /// Bounds: in 0 <= b < 16, η in {2, 4}; out [0, q) where taken.
 /// Time: independent of b, which is secret; no division (b mod 5 = b - 5·⌊205·b / 2^10⌋ for b < 16).
 #[inline(always)]
-fn coeff_from_half_byte(eta: i32, b: i32) -> (i32, bool) {
-    let (value, taken) = match eta {
-        2 => (2 - (b - 5 * ((205 * b) >> 10)), b < 15),
-        _ => (4 - b, b < 9),
+fn coeff_from_half_byte<V: Lanes>(room: V::Room, eta: i32, b: V) -> V {
+    let value = match eta {
+        2 => {
+            let fifth = b.mul_low(V::splat(room, 205)).sar::<10>();
+            V::splat(room, 2) - (b - fifth.shl::<2>() - fifth)
+        }
+        _ => V::splat(room, 4) - b,
     };
-    (value + ((value >> 31) & Q), taken)
+    value.add_q_if_negative(V::splat(room, Q))
+}
+
+/// Half bytes from this one on are rejected (Algorithm 15).
+fn half_bytes_below(eta: i32) -> i32 {
+    match eta {
+        2 => 15,
+        _ => 9,
+    }
 }
 
 /// Takes coefficients uniform in [0, q) from groups of three bytes until the bytes or the places run out.
 /// Returns the number of places filled. The body of Algorithm 30's loop.
 ///
+/// Shapes: bytes: a multiple of 24.
 /// Bounds: `filled` <= 256; out [0, q).
 #[inline(always)]
-pub(crate) fn reject_uniform(bytes: &[u8], out: &mut Coeffs, mut filled: usize) -> usize {
-    for three in bytes.as_chunks::<3>().0 {
-        if filled >= 256 {
-            break;
-        }
-        let coeff = coeff_from_three_bytes(*three);
-        out[filled] = coeff;
-        filled += usize::from(coeff < Q);
+pub(crate) fn reject_uniform<V: Lanes>(room: V::Room, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize {
+    #[inline(always)]
+    fn inner<V: Lanes>(room: V::Room, bytes: &mut &[u8], out: &mut Coeffs, filled: usize) -> usize {
+        let q = V::splat(room, Q);
+        reject::<V, 24>(room, bytes, out, filled, |b| {
+            let coeff = coeff_from_three_bytes(room, b);
+            (coeff, coeff, q)
+        })
     }
-    filled
+    let mut rest = bytes;
+    let filled = inner::<V>(room, &mut rest, out, filled);
+    inner::<i32>(ONE_LANE, &mut rest, out, filled)
 }
 
 /// Takes coefficients uniform in [-η, η] from half bytes until the bytes or the places run out.
 /// Returns the number of places filled. The body of Algorithm 31's loop.
 ///
+/// Shapes: bytes: a multiple of 8.
 /// Bounds: `filled` <= 256; out canonical, in [0, q).
 /// Time: shows which half bytes were rejected, which says nothing of those that were taken.
 #[inline(always)]
-pub(crate) fn reject_bounded(eta: i32, bytes: &[u8], out: &mut Coeffs, mut filled: usize) -> usize {
-    for &byte in bytes {
-        for half in [byte & 15, byte >> 4] {
-            if filled >= 256 {
-                return filled;
-            }
-            let (value, taken) = coeff_from_half_byte(eta, i32::from(half));
-            out[filled] = value;
-            filled += usize::from(taken);
+pub(crate) fn reject_bounded<V: Lanes>(
+    room: V::Room,
+    eta: i32,
+    bytes: &[u8],
+    out: &mut Coeffs,
+    filled: usize,
+) -> usize {
+    #[inline(always)]
+    fn inner<V: Lanes>(room: V::Room, eta: i32, bytes: &mut &[u8], out: &mut Coeffs, filled: usize) -> usize {
+        let limit = V::splat(room, half_bytes_below(eta));
+        reject::<V, 4>(room, bytes, out, filled, |b| (coeff_from_half_byte(room, eta, b), b, limit))
+    }
+    let mut rest = bytes;
+    let filled = inner::<V>(room, eta, &mut rest, out, filled);
+    inner::<i32>(ONE_LANE, eta, &mut rest, out, filled)
+}
+
+/// Reads numbers of `BITS` bits off `bytes`, group by group, while N places are left. Of each number `candidate` makes a
+/// value, and a key that must be below a limit for the value to be taken.
+#[inline(always)]
+fn reject<V: Lanes, const BITS: u32>(
+    room: V::Room,
+    bytes: &mut &[u8],
+    out: &mut Coeffs,
+    mut filled: usize,
+    candidate: impl Fn(V) -> (V, V, V),
+) -> usize {
+    debug_assert!(filled <= 256);
+    let group_bytes = (V::N * V::GROUP * BITS as usize) >> 3;
+    while let Some((group, rest)) = bytes.split_at_checked(group_bytes) {
+        for b in V::unpack::<BITS>(room, group).as_ref() {
+            let Some(places) = out.get_mut(filled..filled + V::N) else { return filled };
+            let (value, key, limit) = candidate(*b);
+            filled += value.keep_below(key, limit, places);
         }
+        *bytes = rest;
     }
     filled
 }

@@ -161,8 +161,12 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
             made.sub(room, given);
             made.norm_below(room, 1)
         };
-        let t0_agrees =
-            parts.t0.as_ref().iter().zip(t0.as_mut()).fold(true, |agrees, (given, made)| agree(given, made) & agrees);
+        let t0_agrees = parts
+            .t0
+            .as_ref()
+            .iter()
+            .zip(t0.as_mut())
+            .fold(true, |agrees, (given, made)| agree(given, made) & agrees);
         if !(t0_agrees & ct::equal(&tr, &parts.tr)) {
             return Err(Error::BadKey);
         }

@@ -150,7 +150,10 @@ impl Lanes for I32x8 {
     }
     #[inline(always)]
     fn add_wide(a: I64x8, b: I64x8) -> I64x8 {
-        I64x8 { even: proven!(_mm256_add_epi64(a.even, b.even)), odd: proven!(_mm256_add_epi64(a.odd, b.odd)) }
+        I64x8 {
+            even: proven!(_mm256_add_epi64(a.even, b.even)),
+            odd: proven!(_mm256_add_epi64(a.odd, b.odd)),
+        }
     }
     #[inline(always)]
     fn mont_reduce(room: Avx2, x: I64x8) -> Self {
@@ -163,14 +166,17 @@ impl Lanes for I32x8 {
         high(I64x8 { even: reduce(x.even), odd: reduce(x.odd) })
     }
     #[inline(always)]
-    fn mont_mul(self, room: Avx2, zeta: Self) -> Self {
-        let (q, q_inv) = (Self::splat(room, Q).0, Self::splat(room, QINV).0);
-        let mul = |a, zeta| {
-            let x = proven!(_mm256_mul_epi32(a, zeta));
-            let m = proven!(mul_even(x, q_inv));
-            proven!(_mm256_sub_epi64(x, _mm256_mul_epi32(m, q)))
+    fn mont_mul(self, room: Avx2, zeta: Self, quotient: Self) -> Self {
+        let q = Self::splat(room, Q).0;
+        // The low halves of x and of m·q agree, so their difference is 2^32 times the answer.
+        let mul = |a, zeta, quotient| {
+            let m = proven!(mul_even(a, quotient));
+            proven!(_mm256_sub_epi64(_mm256_mul_epi32(a, zeta), _mm256_mul_epi32(m, q)))
         };
-        high(I64x8 { even: mul(self.0, zeta.0), odd: mul(odd(self.0), odd(zeta.0)) })
+        high(I64x8 {
+            even: mul(self.0, zeta.0, quotient.0),
+            odd: mul(odd(self.0), odd(zeta.0), odd(quotient.0)),
+        })
     }
     #[inline(always)]
     fn exchange<const S: usize>(a: Self, b: Self) -> (Self, Self) {
@@ -260,7 +266,8 @@ impl Lanes for I32x8 {
         static TABLE: [[u8; 8]; 256] = KEPT;
         let to: &mut [i32; 8] = to.first_chunk_mut().expect("the caller has eight places");
         proven!({
-            let set = _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(limit.0, key.0))) as usize & 255;
+            let set =
+                _mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(limit.0, key.0))) as usize & 255;
             let order = _mm256_cvtepu8_epi32(_mm_loadl_epi64(TABLE[set].as_ptr().cast()));
             _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm256_permutevar8x32_epi32(self.0, order));
             set.count_ones() as usize
@@ -318,7 +325,8 @@ fn turned_by_bytes(by: u8) -> __m256i {
 
 #[target_feature(enable = "avx2")]
 fn permute_x4(states: &mut States<4>) {
-    let mut words = states.0.each_ref().map(|words| U64x4(proven!(_mm256_loadu_si256(words.as_ptr().cast()))));
+    let mut words =
+        states.0.each_ref().map(|words| U64x4(proven!(_mm256_loadu_si256(words.as_ptr().cast()))));
     keccak::permute(&mut words);
     for (to, from) in states.0.iter_mut().zip(words) {
         proven!(_mm256_storeu_si256(to.as_mut_ptr().cast(), from.0))

@@ -154,7 +154,10 @@ impl Lanes for I32x16 {
     }
     #[inline(always)]
     fn add_wide(a: I64x16, b: I64x16) -> I64x16 {
-        I64x16 { even: proven!(_mm512_add_epi64(a.even, b.even)), odd: proven!(_mm512_add_epi64(a.odd, b.odd)) }
+        I64x16 {
+            even: proven!(_mm512_add_epi64(a.even, b.even)),
+            odd: proven!(_mm512_add_epi64(a.odd, b.odd)),
+        }
     }
     #[inline(always)]
     fn mont_reduce(room: Avx512, x: I64x16) -> Self {
@@ -167,20 +170,26 @@ impl Lanes for I32x16 {
         high(I64x16 { even: reduce(x.even), odd: reduce(x.odd) })
     }
     #[inline(always)]
-    fn mont_mul(self, room: Avx512, zeta: Self) -> Self {
-        let (q, q_inv) = (Self::splat(room, Q).0, Self::splat(room, QINV).0);
-        let mul = |a, zeta| {
-            let x = proven!(_mm512_mul_epi32(a, zeta));
-            let m = proven!(mul_even(x, q_inv));
-            proven!(_mm512_sub_epi64(x, _mm512_mul_epi32(m, q)))
+    fn mont_mul(self, room: Avx512, zeta: Self, quotient: Self) -> Self {
+        let q = Self::splat(room, Q).0;
+        // The low halves of x and of m·q agree, so their difference is 2^32 times the answer.
+        let mul = |a, zeta, quotient| {
+            let m = proven!(mul_even(a, quotient));
+            proven!(_mm512_sub_epi64(_mm512_mul_epi32(a, zeta), _mm512_mul_epi32(m, q)))
         };
-        high(I64x16 { even: mul(self.0, zeta.0), odd: mul(odd(self.0), odd(zeta.0)) })
+        high(I64x16 {
+            even: mul(self.0, zeta.0, quotient.0),
+            odd: mul(odd(self.0), odd(zeta.0), odd(quotient.0)),
+        })
     }
     #[inline(always)]
     fn exchange<const S: usize>(a: Self, b: Self) -> (Self, Self) {
         let (a, b) = (a.0, b.0);
         let (lower, upper) = match S {
-            8 => proven!((_mm512_shuffle_i64x2::<0b01_00_01_00>(a, b), _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b))),
+            8 => proven!((
+                _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b),
+                _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b)
+            )),
             4 => proven!((
                 _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), b),
                 _mm512_permutex2var_epi64(a, _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), b)
@@ -306,12 +315,42 @@ macro_rules! words {
         }
     };
 }
-words!(U64x8, __m512i, 8, permute_x8, _mm512_set1_epi64, _mm512_xor_si512, _mm512_ternarylogic_epi64, _mm512_rol_epi64,
-    _mm512_loadu_si512, _mm512_storeu_si512);
-words!(U64x4, __m256i, 4, permute_x4, _mm256_set1_epi64x, _mm256_xor_si256, _mm256_ternarylogic_epi64, _mm256_rol_epi64,
-    _mm256_loadu_si256, _mm256_storeu_si256);
-words!(U64x1, __m128i, 1, permute_x1, _mm_set1_epi64x, _mm_xor_si128, _mm_ternarylogic_epi64, _mm_rol_epi64,
-    _mm_loadl_epi64, _mm_storel_epi64);
+words!(
+    U64x8,
+    __m512i,
+    8,
+    permute_x8,
+    _mm512_set1_epi64,
+    _mm512_xor_si512,
+    _mm512_ternarylogic_epi64,
+    _mm512_rol_epi64,
+    _mm512_loadu_si512,
+    _mm512_storeu_si512
+);
+words!(
+    U64x4,
+    __m256i,
+    4,
+    permute_x4,
+    _mm256_set1_epi64x,
+    _mm256_xor_si256,
+    _mm256_ternarylogic_epi64,
+    _mm256_rol_epi64,
+    _mm256_loadu_si256,
+    _mm256_storeu_si256
+);
+words!(
+    U64x1,
+    __m128i,
+    1,
+    permute_x1,
+    _mm_set1_epi64x,
+    _mm_xor_si128,
+    _mm_ternarylogic_epi64,
+    _mm_rol_epi64,
+    _mm_loadl_epi64,
+    _mm_storel_epi64
+);
 
 door!(Avx512, I32x16, ["avx512f,avx512bw,avx512dq,avx512vl,popcnt"], {
     fn name(&self) -> &'static str {

@@ -42,7 +42,7 @@ pub(crate) trait Lanes:
     /// Coefficients side by side: 1, 8 or 16.
     const N: usize;
     /// N coefficients in memory.
-    type Cell;
+    type Cell: 'static;
     /// Enough lanes for a whole number of bytes of any width: one value of 8 or 16 lanes, eight values of one lane.
     type Group: AsRef<[Self]> + AsMut<[Self]> + Copy;
     /// Values in a `Group`.
@@ -85,8 +85,8 @@ pub(crate) trait Lanes:
     /// Bounds: in 0 <= x < 2^31·q; out |r| < q.
     /// Differs from the standard: a signed result, as Appendix A allows.
     fn mont_reduce(room: Self::Room, x: Self::Wide) -> Self;
-    /// self·zeta·2^-32 mod q. Bounds: in |self| <= 256q, 0 <= zeta < q; out |r| < q.
-    fn mont_mul(self, room: Self::Room, zeta: Self) -> Self;
+    /// self·zeta·2^-32 mod q. Bounds: in |self| <= 256q, 0 <= zeta < q, quotient = zeta·q^-1 mod 2^32; out |r| < q.
+    fn mont_mul(self, room: Self::Room, zeta: Self, quotient: Self) -> Self;
     /// In each group of 2·S lanes: the lower halves of a and of b, and the upper halves of a and of b. Its own inverse.
     /// S in {1, 2, 4, 8}, below N.
     fn exchange<const S: usize>(a: Self, b: Self) -> (Self, Self);

@@ -93,12 +93,13 @@ impl Lanes for I32x8 {
         Self(x.map(|x| i32::mont_reduce(ONE_LANE, x)))
     }
     #[inline(always)]
-    fn mont_mul(self, _: Plain8, zeta: Self) -> Self {
-        Self(from_fn(|j| self.0[j].mont_mul(ONE_LANE, zeta.0[j])))
+    fn mont_mul(self, _: Plain8, zeta: Self, quotient: Self) -> Self {
+        Self(from_fn(|j| self.0[j].mont_mul(ONE_LANE, zeta.0[j], quotient.0[j])))
     }
     #[inline(always)]
     fn exchange<const S: usize>(a: Self, b: Self) -> (Self, Self) {
-        let exchanged = |upper| Self(from_fn(|j| if j & S == 0 { a.0[j | upper] } else { b.0[(j & !S) | upper] }));
+        let exchanged =
+            |upper| Self(from_fn(|j| if j & S == 0 { a.0[j | upper] } else { b.0[(j & !S) | upper] }));
         (exchanged(0), exchanged(S))
     }
     #[inline(always)]

@@ -81,11 +81,13 @@ impl Lanes for i32 {
         (x >> 32) as i32 - ((u64::from(m) * Q as u64) >> 32) as i32
     }
     #[inline(always)]
-    fn mont_mul(self, room: Portable, zeta: i32) -> i32 {
+    fn mont_mul(self, _: Portable, zeta: i32, quotient: i32) -> i32 {
         // 256q makes the factor positive: unsigned products are what a CPU without wide signed lanes is quick at.
-        // The product is below 512q·q < 2^32·q. That is past the bound that every room's `mont_reduce` keeps, and still
-        // right in this one: the high half of x is below q, and of two numbers in [0, q) the difference is in (-q, q).
-        i32::mont_reduce(room, u64::from((self as u32).wrapping_add(256 * Q as u32)) * u64::from(zeta as u32))
+        // The product is below 512q·q < 2^32·q, so its high half is below q, and of two numbers in [0, q) the difference
+        // is in (-q, q). The low halves of the product and of m·q agree.
+        let a = (self as u32).wrapping_add(256 * Q as u32);
+        let m = a.wrapping_mul(quotient as u32);
+        ((u64::from(a) * u64::from(zeta as u32)) >> 32) as i32 - ((u64::from(m) * Q as u64) >> 32) as i32
     }
     #[inline(always)]
     fn exchange<const S: usize>(a: i32, b: i32) -> (i32, i32) {

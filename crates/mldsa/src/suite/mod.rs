@@ -5,9 +5,9 @@
 mod model;
 
 use crate::backend::{Coeffs, Room, all};
+use crate::fips204::flight::sign_internal;
 use crate::fips204::params::{GAMMA2_32, GAMMA2_88, HALF_Q, MlDsa44, MlDsa65, MlDsa87, Q};
 use crate::fips204::ring::{NttPoly, Poly, one};
-use crate::fips204::flight::sign_internal;
 use crate::fips204::sign::Rejection;
 use crate::keccak::{Shake, Sponge, States, Width};
 use std::vec;
@@ -229,12 +229,7 @@ fn dot_libcrux_bounds_hold_up_to_the_inverse_transform() {
                 room.dot(&all_a[1..], &all_b[1..], Some((&all_a[0], &all_b[0])), &mut same);
                 assert_eq!(sum, same);
                 let expected = model::mod_q(i64::from(a) * i64::from(b) % i64::from(Q) * n as i64);
-                assert_eq!(
-                    model::mod_q(i64::from(sum[0]) << 32),
-                    expected,
-                    "{} {n} of {a}·{b}",
-                    room.name()
-                );
+                assert_eq!(model::mod_q(i64::from(sum[0]) << 32), expected, "{} {n} of {a}·{b}", room.name());
                 assert!(sum.iter().all(|x| *x == sum[0] && (0..Q).contains(x)));
                 room.inv_ntt(&mut sum);
                 assert_eq!((sum[0], &sum[1..]), (expected, &[0; 255][..]), "{}", room.name());
@@ -325,8 +320,7 @@ fn keccak_permutes_one_four_and_eight_states_alike() {
     where
         States<N>: Width<N>,
     {
-        let mut states: States<N> =
-            States(core::array::from_fn(|_| core::array::from_fn(|_| chance.next())));
+        let mut states: States<N> = States(core::array::from_fn(|_| core::array::from_fn(|_| chance.next())));
         let before = states.clone();
         states.permute(room);
         for n in 0..N {

@@ -26,8 +26,8 @@ pub(crate) fn times_ball<V: Lanes>(room: V::Room, c: &Ball, s: &Small, out: &mut
         for (tile, bytes) in bytes.chunks_exact_mut(TILE * V::BYTES).enumerate() {
             let mut sums = [V::no_bytes(room); TILE];
             for &start in starts {
-                let shifted = s.from(usize::from(start) + TILE * V::BYTES * tile);
-                for (sum, bytes) in sums.iter_mut().zip(shifted.chunks_exact(V::BYTES)) {
+                let window = &s.window(start)[TILE * V::BYTES * tile..][..TILE * V::BYTES];
+                for (sum, bytes) in sums.iter_mut().zip(window.chunks_exact(V::BYTES)) {
                     *sum = V::add_bytes(*sum, bytes);
                 }
             }

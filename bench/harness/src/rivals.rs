@@ -39,7 +39,7 @@ pub(crate) const RIVALS: [Rival; 14] = [
     other("libcrux", "rust/target/release/peer-libcrux", Live::Apart),
     other("openssl", "openssl/target/peer", Live::Unexpanded),
     other("circl", "go/target/circl", Live::Apart),
-    other("filippo", "go/target/filippo", Live::Unexpanded),
+    other("filippo", "go/target/filippo", Live::Apart),
     other("fips204", "rust/target/release/peer-fips204", Live::Unexpanded),
     other("ml-dsa", "rust/target/release/peer-ml-dsa", Live::Apart),
 ];

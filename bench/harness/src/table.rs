@@ -57,12 +57,10 @@ impl Row {
         self.theirs.iter().find(|theirs| theirs.name == name)
     }
 
-    /// The rival that the goal names; without it, the first that ran.
+    /// The rival that the goal names; without it, the fastest.
     fn against(&self) -> Option<&Theirs> {
-        match &self.goal {
-            Some((rival, _)) => self.find(rival).or(self.theirs.first()),
-            None => self.theirs.first(),
-        }
+        let named = self.goal.as_ref().and_then(|(rival, _)| self.find(rival));
+        named.or_else(|| self.best())
     }
 
     fn best(&self) -> Option<&Theirs> {

@@ -66,3 +66,18 @@ const fn goal(name: &'static str, program: &'static str, live: Live) -> Rival {
 const fn other(name: &'static str, program: &'static str, live: Live) -> Rival {
     Rival { name, program, vectors: true, live, goal: false }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{Live, forms};
+
+    #[test]
+    fn a_live_key_without_a_matrix_counts_as_one_from_bytes() {
+        assert_eq!(forms("sign", Live::Unexpanded), ["sign-expanded", "sign"]);
+        assert_eq!(forms("sign", Live::Apart), ["sign"]);
+        assert_eq!(forms("sign-batch", Live::Apart), ["sign-expanded", "sign"]);
+        assert_eq!(forms("verify", Live::Apart), ["verify"]);
+        assert_eq!(forms("verify-batch", Live::Unexpanded), ["verify-expanded", "verify"]);
+        assert_eq!(forms("keygen", Live::Unexpanded), ["keygen"]);
+    }
+}

@@ -1,10 +1,12 @@
 //! A room of eight plain lanes without intrinsics. It is here for the tests: it shows that kernels, Keccak and doors fit
 //! more than one lane, and it takes the paths inside a register that one lane never takes.
 
-use super::{Coeffs, Lanes, Words, door};
+#![allow(unsafe_code, reason = "the door is stamped the same way for every room; nothing here needs it")]
+
+use super::{Coeffs, Lanes, ONE_LANE, Room, Words, door};
 use crate::fips204::ring::NttPoly;
 use crate::keccak::{self, States};
-use crate::kernels;
+use crate::kernels::pack::{pack_eight, unpack_eight};
 use core::array::from_fn;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Sub};
 
@@ -12,7 +14,10 @@ use core::ops::{Add, BitAnd, BitOr, BitXor, Sub};
 #[derive(Clone, Copy)]
 pub(crate) struct Plain8(());
 
-pub(super) static ROOM: Plain8 = Plain8(());
+pub(super) fn detect() -> Option<Room> {
+    static ROOM: Plain8 = Plain8(());
+    Some(&ROOM)
+}
 
 /// Eight coefficients.
 #[derive(Clone, Copy)]
@@ -34,15 +39,17 @@ lanewise!(Add add, Sub sub, BitAnd bitand, BitOr bitor, BitXor bitxor);
 impl Lanes for I32x8 {
     const N: usize = 8;
     type Cell = [i32; 8];
+    type Group = [I32x8; 1];
+    const GROUP: usize = 1;
     type Room = Plain8;
     type Wide = [u64; 8];
 
     #[inline(always)]
-    fn cells(w: &Coeffs) -> &[[i32; 8]] {
+    fn cells(w: &[i32]) -> &[[i32; 8]] {
         w.as_chunks().0
     }
     #[inline(always)]
-    fn cells_mut(w: &mut Coeffs) -> &mut [[i32; 8]] {
+    fn cells_mut(w: &mut [i32]) -> &mut [[i32; 8]] {
         w.as_chunks_mut().0
     }
     #[inline(always)]
@@ -82,25 +89,40 @@ impl Lanes for I32x8 {
         from_fn(|j| a[j] + b[j])
     }
     #[inline(always)]
-    fn mont_reduce(x: [u64; 8]) -> Self {
-        Self(x.map(i32::mont_reduce))
+    fn mont_reduce(_: Plain8, x: [u64; 8]) -> Self {
+        Self(x.map(|x| i32::mont_reduce(ONE_LANE, x)))
     }
     #[inline(always)]
-    fn mont_mul(self, zeta: Self) -> Self {
-        Self(from_fn(|j| self.0[j].mont_mul(zeta.0[j])))
+    fn mont_mul(self, _: Plain8, zeta: Self, quotient: Self, in_pairs: bool) -> Self {
+        debug_assert!(!in_pairs || (0..8).all(|j| zeta.0[j] == zeta.0[j ^ 1]));
+        Self(from_fn(|j| self.0[j].mont_mul(ONE_LANE, zeta.0[j], quotient.0[j], in_pairs)))
     }
     #[inline(always)]
-    fn halves(self, stride: usize) -> (Self, Self) {
-        (Self(from_fn(|j| self.0[j & !stride & 7])), Self(from_fn(|j| self.0[(j | stride) & 7])))
+    fn exchange<const S: usize>(a: Self, b: Self) -> (Self, Self) {
+        let exchanged =
+            |upper| Self(from_fn(|j| if j & S == 0 { a.0[j | upper] } else { b.0[(j & !S) | upper] }));
+        (exchanged(0), exchanged(S))
     }
     #[inline(always)]
-    fn blend(lower: Self, upper: Self, stride: usize) -> Self {
-        Self(from_fn(|j| if j & stride == 0 { lower.0[j] } else { upper.0[j] }))
+    fn group(_: Plain8) -> [Self; 1] {
+        [Self([0; 8])]
     }
     #[inline(always)]
-    fn zetas(_: Plain8, table: &Coeffs, first: usize, stride: usize) -> Self {
-        let groups_per_lane = stride.trailing_zeros() + 1; // j / (2·stride), stride a power of two
-        Self(from_fn(|j| table[(first + (j >> groups_per_lane)) & 255]))
+    fn unpack<const BITS: u32>(_: Plain8, bytes: &[u8]) -> [Self; 1] {
+        [Self(unpack_eight::<BITS>(bytes))]
+    }
+    #[inline(always)]
+    fn pack<const BITS: u32>(group: [Self; 1], bytes: &mut [u8]) {
+        pack_eight::<BITS>(&group[0].0, bytes)
+    }
+    #[inline(always)]
+    fn keep_below(self, key: Self, limit: Self, to: &mut [i32]) -> usize {
+        let mut kept = 0;
+        for j in 0..8 {
+            to[kept & 7] = self.0[j];
+            kept += usize::from(key.0[j] < limit.0[j]);
+        }
+        kept
     }
     #[inline(always)]
     fn any(self) -> bool {
@@ -122,16 +144,16 @@ impl<const N: usize> Words for [u64; N] {
         from_fn(|n| self[n] ^ other[n])
     }
     #[inline(always)]
-    fn and_not(self, other: Self) -> Self {
-        from_fn(|n| !self[n] & other[n])
+    fn chi(self, b: Self, c: Self) -> Self {
+        from_fn(|n| self[n] ^ (!b[n] & c[n]))
     }
     #[inline(always)]
-    fn rotl<const R: u32>(self) -> Self {
-        self.map(|x| x.rotate_left(R))
+    fn rotl<const R: i32>(self) -> Self {
+        self.map(|x| x.rotate_left(R as u32))
     }
 }
 
-door!(Plain8, I32x8, {
+door!(Plain8, I32x8, [], {
     fn name(&self) -> &'static str {
         "plain8"
     }
@@ -139,15 +161,12 @@ door!(Plain8, I32x8, {
         8
     }
     fn keccak_x1(&self, state: &mut States<1>) {
-        keccak::permute(state)
-    }
-    fn keccak_x2(&self, state: &mut States<2>) {
-        keccak::permute(state)
+        keccak::permute(&mut state.0)
     }
     fn keccak_x4(&self, state: &mut States<4>) {
-        keccak::permute(state)
+        keccak::permute(&mut state.0)
     }
     fn keccak_x8(&self, state: &mut States<8>) {
-        keccak::permute(state)
+        keccak::permute(&mut state.0)
     }
 });

@@ -1,10 +1,13 @@
 //! The room that every CPU has: one lane, one Keccak state.
 
-use super::{Coeffs, Lanes, Words, door};
+#![allow(unsafe_code, reason = "the door is stamped the same way for every room; nothing here needs it")]
+
+use super::{Coeffs, Lanes, Room, Words, door};
 use crate::fips204::params::Q;
 use crate::fips204::ring::NttPoly;
 use crate::keccak::{self, States};
-use crate::kernels::{self, QINV};
+use crate::kernels::QINV;
+use crate::kernels::pack::{pack_eight, unpack_eight};
 
 /// Any CPU can run this room; the field is private so that all rooms are had the same way.
 #[derive(Clone, Copy)]
@@ -12,18 +15,27 @@ pub(crate) struct Portable(());
 
 pub(super) static ROOM: Portable = Portable(());
 
+pub(super) fn detect() -> Option<Room> {
+    Some(&ROOM)
+}
+
+/// The proof of one lane, which every room has besides its own: for what is left over.
+pub(crate) const ONE_LANE: Portable = Portable(());
+
 impl Lanes for i32 {
     const N: usize = 1;
     type Cell = i32;
+    type Group = [i32; 8];
+    const GROUP: usize = 8;
     type Room = Portable;
     type Wide = u64;
 
     #[inline(always)]
-    fn cells(w: &Coeffs) -> &[i32] {
+    fn cells(w: &[i32]) -> &[i32] {
         w
     }
     #[inline(always)]
-    fn cells_mut(w: &mut Coeffs) -> &mut [i32] {
+    fn cells_mut(w: &mut [i32]) -> &mut [i32] {
         w
     }
     #[inline(always)]
@@ -63,29 +75,41 @@ impl Lanes for i32 {
         a + b
     }
     #[inline(always)]
-    fn mont_reduce(x: u64) -> i32 {
+    fn mont_reduce(_: Portable, x: u64) -> i32 {
         // The low halves of x and of m·q agree, so their difference is 2^32 times that of the high halves.
         let m = (x as u32).wrapping_mul(QINV as u32);
         (x >> 32) as i32 - ((u64::from(m) * Q as u64) >> 32) as i32
     }
     #[inline(always)]
-    fn mont_mul(self, zeta: i32) -> i32 {
+    fn mont_mul(self, _: Portable, zeta: i32, quotient: i32, _: bool) -> i32 {
         // 256q makes the factor positive: unsigned products are what a CPU without wide signed lanes is quick at.
-        // The product is below 512q·q < 2^32·q. That is past the bound that every room's `mont_reduce` keeps, and still
-        // right in this one: the high half of x is below q, and of two numbers in [0, q) the difference is in (-q, q).
-        i32::mont_reduce(u64::from((self as u32).wrapping_add(256 * Q as u32)) * u64::from(zeta as u32))
+        // The product is below 512q·q < 2^32·q, so its high half is below q, and of two numbers in [0, q) the difference
+        // is in (-q, q). The low halves of the product and of m·q agree.
+        let a = (self as u32).wrapping_add(256 * Q as u32);
+        let m = a.wrapping_mul(quotient as u32);
+        ((u64::from(a) * u64::from(zeta as u32)) >> 32) as i32 - ((u64::from(m) * Q as u64) >> 32) as i32
     }
     #[inline(always)]
-    fn halves(self, _: usize) -> (i32, i32) {
-        (self, self)
+    fn exchange<const S: usize>(a: i32, b: i32) -> (i32, i32) {
+        debug_assert!(false, "one lane has no layer within it");
+        (a, b)
     }
     #[inline(always)]
-    fn blend(lower: i32, _: i32, _: usize) -> i32 {
-        lower
+    fn group(_: Portable) -> [i32; 8] {
+        [0; 8]
     }
     #[inline(always)]
-    fn zetas(_: Portable, table: &Coeffs, first: usize, _: usize) -> i32 {
-        table[first & 255]
+    fn unpack<const BITS: u32>(_: Portable, bytes: &[u8]) -> [i32; 8] {
+        unpack_eight::<BITS>(bytes)
+    }
+    #[inline(always)]
+    fn pack<const BITS: u32>(group: [i32; 8], bytes: &mut [u8]) {
+        pack_eight::<BITS>(&group, bytes)
+    }
+    #[inline(always)]
+    fn keep_below(self, key: i32, limit: i32, to: &mut [i32]) -> usize {
+        to[0] = self;
+        usize::from(key < limit)
     }
     #[inline(always)]
     fn any(self) -> bool {
@@ -107,27 +131,27 @@ impl Words for u64 {
         self ^ other
     }
     #[inline(always)]
-    fn and_not(self, other: u64) -> u64 {
-        !self & other
+    fn chi(self, b: u64, c: u64) -> u64 {
+        self ^ (!b & c)
     }
     #[inline(always)]
-    fn rotl<const R: u32>(self) -> u64 {
-        self.rotate_left(R)
+    fn rotl<const R: i32>(self) -> u64 {
+        self.rotate_left(R as u32)
     }
 }
 
 /// N states one after the other.
 fn one_by_one<const N: usize>(states: &mut States<N>) {
     for n in 0..N {
-        let mut one = core::array::from_fn(|i| states[i][n]);
+        let mut one = core::array::from_fn(|i| states.0[i][n]);
         keccak::permute::<u64>(&mut one);
-        for (word, of_one) in states.iter_mut().zip(one) {
+        for (word, of_one) in states.0.iter_mut().zip(one) {
             word[n] = of_one;
         }
     }
 }
 
-door!(Portable, i32, {
+door!(Portable, i32, [], {
     fn name(&self) -> &'static str {
         "portable"
     }
@@ -135,9 +159,6 @@ door!(Portable, i32, {
         1
     }
     fn keccak_x1(&self, state: &mut States<1>) {
-        one_by_one(state)
-    }
-    fn keccak_x2(&self, state: &mut States<2>) {
         one_by_one(state)
     }
     fn keccak_x4(&self, state: &mut States<4>) {

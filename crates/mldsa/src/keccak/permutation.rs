@@ -41,29 +41,23 @@ fn round<W: Words>(a: [W; 25], rc: u64) -> [W; 25] {
     // θ
     macro_rules! parity {
         ($x:literal) => {
-            a[$x].xor(a[$x + 5]).xor(a[$x + 10]).xor(a[$x + 15]).xor(a[$x + 20])
+            a[$x].xor3(a[$x + 5], a[$x + 10]).xor3(a[$x + 15], a[$x + 20])
         };
     }
     let c = [parity!(0), parity!(1), parity!(2), parity!(3), parity!(4)];
-    let d = [
-        c[4].xor(c[1].rotl::<1>()),
-        c[0].xor(c[2].rotl::<1>()),
-        c[1].xor(c[3].rotl::<1>()),
-        c[2].xor(c[4].rotl::<1>()),
-        c[3].xor(c[0].rotl::<1>()),
-    ];
-    // ρ and π: B[y, 2x + 3y] = rot(A[x, y]), written by place
-    macro_rules! rp {
+    let turned = [c[0].rotl::<1>(), c[1].rotl::<1>(), c[2].rotl::<1>(), c[3].rotl::<1>(), c[4].rotl::<1>()];
+    // the rest of θ, ρ and π: B[y, 2x + 3y] = rot(A[x, y] ^ C[x - 1] ^ rot(C[x + 1], 1)), written by place
+    macro_rules! trp {
         ($x:literal, $y:literal, $r:literal) => {
-            a[$x + 5 * $y].xor(d[$x]).rotl::<$r>()
+            a[$x + 5 * $y].xor3(c[($x + 4) % 5], turned[($x + 1) % 5]).rotl::<$r>()
         };
     }
     let b = [
-        [rp!(0, 0, 0), rp!(1, 1, 44), rp!(2, 2, 43), rp!(3, 3, 21), rp!(4, 4, 14)],
-        [rp!(3, 0, 28), rp!(4, 1, 20), rp!(0, 2, 3), rp!(1, 3, 45), rp!(2, 4, 61)],
-        [rp!(1, 0, 1), rp!(2, 1, 6), rp!(3, 2, 25), rp!(4, 3, 8), rp!(0, 4, 18)],
-        [rp!(4, 0, 27), rp!(0, 1, 36), rp!(1, 2, 10), rp!(2, 3, 15), rp!(3, 4, 56)],
-        [rp!(2, 0, 62), rp!(3, 1, 55), rp!(4, 2, 39), rp!(0, 3, 41), rp!(1, 4, 2)],
+        [trp!(0, 0, 0), trp!(1, 1, 44), trp!(2, 2, 43), trp!(3, 3, 21), trp!(4, 4, 14)],
+        [trp!(3, 0, 28), trp!(4, 1, 20), trp!(0, 2, 3), trp!(1, 3, 45), trp!(2, 4, 61)],
+        [trp!(1, 0, 1), trp!(2, 1, 6), trp!(3, 2, 25), trp!(4, 3, 8), trp!(0, 4, 18)],
+        [trp!(4, 0, 27), trp!(0, 1, 36), trp!(1, 2, 10), trp!(2, 3, 15), trp!(3, 4, 56)],
+        [trp!(2, 0, 62), trp!(3, 1, 55), trp!(4, 2, 39), trp!(0, 3, 41), trp!(1, 4, 2)],
     ];
     // χ
     let [mut r0, r1, r2, r3, r4] = [chi(b[0]), chi(b[1]), chi(b[2]), chi(b[3]), chi(b[4])];
@@ -79,10 +73,10 @@ fn round<W: Words>(a: [W; 25], rc: u64) -> [W; 25] {
 #[inline(always)]
 fn chi<W: Words>(row: [W; 5]) -> [W; 5] {
     [
-        row[0].xor(row[1].and_not(row[2])),
-        row[1].xor(row[2].and_not(row[3])),
-        row[2].xor(row[3].and_not(row[4])),
-        row[3].xor(row[4].and_not(row[0])),
-        row[4].xor(row[0].and_not(row[1])),
+        row[0].chi(row[1], row[2]),
+        row[1].chi(row[2], row[3]),
+        row[2].chi(row[3], row[4]),
+        row[3].chi(row[4], row[0]),
+        row[4].chi(row[0], row[1]),
     ]
 }

@@ -3,30 +3,50 @@
 use super::States;
 use crate::backend::{Room, wipe};
 
-/// A number of states for which rooms have a permutation: 1, 2, 4 or 8.
-pub(crate) trait Width {
+/// A number of states for which rooms have a permutation: 1, 4 or 8.
+pub(crate) trait Width<const N: usize> {
     /// Permutes these states in this room.
     fn permute(&mut self, room: Room);
+    /// Writes the first words of each state as bytes.
+    fn read(&self, room: Room, out: [&mut [u8]; N]);
 }
 
-impl Width for States<1> {
+/// Writes the first words of each state as bytes, one word after the other.
+///
+/// Shapes: outputs of equal length, at most 200 bytes, a multiple of 8.
+pub(crate) fn read<const N: usize>(states: &States<N>, mut out: [&mut [u8]; N]) {
+    for (i, words) in states.0.iter().enumerate() {
+        for (word, out) in words.iter().zip(&mut out) {
+            if let Some(out) = out.get_mut(8 * i..8 * i + 8) {
+                out.copy_from_slice(&word.to_le_bytes());
+            }
+        }
+    }
+}
+
+impl Width<1> for States<1> {
     fn permute(&mut self, room: Room) {
         room.keccak_x1(self)
     }
-}
-impl Width for States<2> {
-    fn permute(&mut self, room: Room) {
-        room.keccak_x2(self)
+    fn read(&self, room: Room, out: [&mut [u8]; 1]) {
+        let _ = room;
+        read(self, out)
     }
 }
-impl Width for States<4> {
+impl Width<4> for States<4> {
     fn permute(&mut self, room: Room) {
         room.keccak_x4(self)
     }
+    fn read(&self, room: Room, out: [&mut [u8]; 4]) {
+        room.read_x4(self, out)
+    }
 }
-impl Width for States<8> {
+impl Width<8> for States<8> {
     fn permute(&mut self, room: Room) {
         room.keccak_x8(self)
+    }
+    fn read(&self, room: Room, out: [&mut [u8]; 8]) {
+        room.read_x8(self, out)
     }
 }
 
@@ -37,7 +57,7 @@ pub(crate) type Shake = Sponge<1>;
 #[derive(Clone)]
 pub(crate) struct Sponge<const N: usize>
 where
-    States<N>: Width,
+    States<N>: Width<N>,
 {
     states: States<N>,
     /// Bytes a block; a multiple of 8.
@@ -52,7 +72,7 @@ where
 
 impl<const N: usize> Sponge<N>
 where
-    States<N>: Width,
+    States<N>: Width<N>,
 {
     /// SHAKE128 (FIPS 202, 6.2): rate 168.
     pub(crate) fn shake128(room: Room) -> Self {
@@ -71,7 +91,7 @@ where
     }
 
     fn with(room: Room, rate: usize, suffix: u8) -> Self {
-        Self { states: [[0; N]; 25], rate, position: 0, suffix, squeezing: false, room }
+        Self { states: States([[0; N]; 25]), rate, position: 0, suffix, squeezing: false, room }
     }
 
     /// Absorbs one input into each state.
@@ -83,13 +103,13 @@ where
         let mut at = 0;
         while at < len {
             if self.position & 7 == 0 && len - at >= 8 {
-                for (word, input) in self.states[self.position >> 3].iter_mut().zip(inputs) {
+                for (word, input) in self.states.0[self.position >> 3].iter_mut().zip(inputs) {
                     *word ^= input[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
                 }
                 at += 8;
                 self.position += 8;
             } else {
-                for (word, input) in self.states[self.position >> 3].iter_mut().zip(inputs) {
+                for (word, input) in self.states.0[self.position >> 3].iter_mut().zip(inputs) {
                     *word ^= u64::from(input[at]) << (8 * (self.position & 7));
                 }
                 at += 1;
@@ -117,7 +137,13 @@ where
                 self.states.permute(self.room);
                 self.position = 0;
             }
-            let words = &self.states[self.position >> 3];
+            if self.position == 0 && len - at >= self.rate {
+                self.states.read(self.room, outputs.each_mut().map(|output| &mut output[at..at + self.rate]));
+                at += self.rate;
+                self.position = self.rate;
+                continue;
+            }
+            let words = &self.states.0[self.position >> 3];
             if self.position & 7 == 0 && len - at >= 8 {
                 for (word, output) in words.iter().zip(&mut outputs) {
                     output[at..at + 8].copy_from_slice(&word.to_le_bytes());
@@ -136,10 +162,10 @@ where
 
     /// pad10*1 (FIPS 202, 5.1), and the permutation after the last block.
     fn pad(&mut self) {
-        for word in &mut self.states[self.position >> 3] {
+        for word in &mut self.states.0[self.position >> 3] {
             *word ^= u64::from(self.suffix) << (8 * (self.position & 7));
         }
-        for word in &mut self.states[(self.rate >> 3) - 1] {
+        for word in &mut self.states.0[(self.rate >> 3) - 1] {
             *word ^= 1 << 63;
         }
         self.states.permute(self.room);
@@ -163,9 +189,9 @@ impl Sponge<1> {
 
 impl<const N: usize> Drop for Sponge<N>
 where
-    States<N>: Width,
+    States<N>: Width<N>,
 {
     fn drop(&mut self) {
-        wipe(&mut self.states)
+        wipe(&mut self.states.0)
     }
 }

@@ -8,7 +8,6 @@ pub(crate) mod pointwise;
 pub(crate) mod reject;
 pub(crate) mod round;
 
-use crate::backend::Lanes;
 use crate::fips204::params::Q;
 
 /// q^-1 mod 2^32, by Newton's iteration: each step doubles the number of right bits.
@@ -22,9 +21,3 @@ pub(crate) const QINV: i32 = {
     x
 };
 const _: () = assert!(QINV.wrapping_mul(Q) == 1);
-
-/// a + q where a is negative. Bounds: in -q <= a < q; out [0, q).
-#[inline(always)]
-pub(crate) fn add_q_if_negative<V: Lanes>(room: V::Room, a: V) -> V {
-    a + (a.sar::<31>() & V::splat(room, Q))
-}

@@ -3,32 +3,47 @@
 use crate::backend::{Coeffs, Lanes};
 use crate::fips204::params::Q;
 use crate::fips204::ring::NttPoly;
-use crate::kernels::add_q_if_negative;
 
 /// The products ∑ aᵢ ∘ bᵢ in T_q, times 2^-32, which `inv_ntt` undoes.
 /// FIPS 204, Algorithm 45, MultiplyNTT.
 /// FIPS 204, Algorithm 46, AddVectorNTT.
 ///
-/// Shapes: a, b: 1 to 8 polynomials each.
+/// Shapes: a, b: 1 to 8 polynomials each, counted with `more`, one further product.
 /// Bounds: in and out [0, q); the sum is below 8q² < 2^31·q.
 /// Differs from the standard: multiplied and added in 64 bits and reduced once.
 #[inline(always)]
-pub(crate) fn dot<V: Lanes>(room: V::Room, a: &[NttPoly], b: &[NttPoly], out: &mut Coeffs) {
-    /// Cells whose sums are kept in registers while the polynomials go by.
-    const TILE: usize = 8;
-    debug_assert!(a.len() == b.len() && (1..=8).contains(&a.len()));
+pub(crate) fn dot<V: Lanes>(
+    room: V::Room,
+    a: &[NttPoly],
+    b: &[NttPoly],
+    more: Option<(&NttPoly, &NttPoly)>,
+    out: &mut Coeffs,
+) {
+    debug_assert!(a.len() == b.len() && (1..=8).contains(&(a.len() + usize::from(more.is_some()))));
+    let q = V::splat(room, Q);
     for (tile, out) in V::cells_mut(out).chunks_exact_mut(TILE).enumerate() {
         let mut sums = [V::wide_zero(room); TILE];
         for (a, b) in a.iter().zip(b) {
-            let tile = TILE * tile..TILE * (tile + 1);
-            let cells = V::cells(&a.0)[tile.clone()].iter().zip(&V::cells(&b.0)[tile]);
-            for (sum, (a, b)) in sums.iter_mut().zip(cells) {
-                *sum = V::add_wide(*sum, V::load(room, a).mul_wide(V::load(room, b)));
-            }
+            add_products::<V>(room, &mut sums, a, b, TILE * tile);
+        }
+        if let Some((a, b)) = more {
+            add_products::<V>(room, &mut sums, a, b, TILE * tile);
         }
         for (sum, out) in sums.into_iter().zip(out) {
-            add_q_if_negative(room, V::mont_reduce(sum)).store(out);
+            V::mont_reduce(room, sum).add_q_if_negative(q).store(out);
         }
+    }
+}
+
+/// Cells whose sums are kept in registers while the polynomials go by.
+const TILE: usize = 4;
+
+/// Adds the products of the cells from `first` on.
+#[inline(always)]
+fn add_products<V: Lanes>(room: V::Room, sums: &mut [V::Wide; TILE], a: &NttPoly, b: &NttPoly, first: usize) {
+    let cells = V::cells(&a.0)[first..].iter().zip(&V::cells(&b.0)[first..]);
+    for (sum, (a, b)) in sums.iter_mut().zip(cells) {
+        *sum = V::add_wide(*sum, V::load(room, a).mul_wide(V::load(room, b)));
     }
 }
 
@@ -40,14 +55,15 @@ pub(crate) fn dot<V: Lanes>(room: V::Room, a: &[NttPoly], b: &[NttPoly], out: &m
 pub(crate) fn add<V: Lanes>(room: V::Room, a: &mut Coeffs, b: &Coeffs) {
     let q = V::splat(room, Q);
     for (a, b) in V::cells_mut(a).iter_mut().zip(V::cells(b)) {
-        add_q_if_negative(room, V::load(room, a) + V::load(room, b) - q).store(a);
+        (V::load(room, a) + V::load(room, b) - q).add_q_if_negative(q).store(a);
     }
 }
 
 /// a <- a - b. Bounds: in and out [0, q).
 #[inline(always)]
 pub(crate) fn sub<V: Lanes>(room: V::Room, a: &mut Coeffs, b: &Coeffs) {
+    let q = V::splat(room, Q);
     for (a, b) in V::cells_mut(a).iter_mut().zip(V::cells(b)) {
-        add_q_if_negative(room, V::load(room, a) - V::load(room, b)).store(a);
+        (V::load(room, a) - V::load(room, b)).add_q_if_negative(q).store(a);
     }
 }

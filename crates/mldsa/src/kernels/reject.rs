@@ -1,62 +1,110 @@
 //! Rejection sampling from a hash's output.
 
-use crate::backend::Coeffs;
+use crate::backend::{Coeffs, Lanes, ONE_LANE};
 use crate::fips204::params::Q;
 
-/// Three bytes to a coefficient in [0, 2^23); the caller rejects what is not below q.
+/// Three bytes to a coefficient in [0, 2^23), read as 24 bits; the caller rejects what is not below q.
 /// FIPS 204, Algorithm 14, CoeffFromThreeBytes.
 #[inline(always)]
-fn coeff_from_three_bytes(b: [u8; 3]) -> i32 {
-    i32::from(b[0]) | i32::from(b[1]) << 8 | i32::from(b[2] & 0x7f) << 16
+fn coeff_from_three_bytes<V: Lanes>(room: V::Room, b: V) -> V {
+    b & V::splat(room, 0x7f_ffff)
 }
 
-/// Half a byte to a coefficient in [-η, η], canonical, and whether it is taken.
+/// Half a byte to a coefficient in [-η, η], canonical; the caller rejects what is not below `half_bytes_below(η)`.
 /// FIPS 204, Algorithm 15, CoeffFromHalfByte.
 ///
 /// Bounds: in 0 <= b < 16, η in {2, 4}; out [0, q) where taken.
 /// Time: independent of b, which is secret; no division (b mod 5 = b - 5·⌊205·b / 2^10⌋ for b < 16).
 #[inline(always)]
-fn coeff_from_half_byte(eta: i32, b: i32) -> (i32, bool) {
-    let (value, taken) = match eta {
-        2 => (2 - (b - 5 * ((205 * b) >> 10)), b < 15),
-        _ => (4 - b, b < 9),
+fn coeff_from_half_byte<V: Lanes>(room: V::Room, eta: i32, b: V) -> V {
+    let value = match eta {
+        2 => {
+            let fifth = b.mul_low(V::splat(room, 205)).sar::<10>();
+            V::splat(room, 2) - (b - fifth.shl::<2>() - fifth)
+        }
+        _ => V::splat(room, 4) - b,
     };
-    (value + ((value >> 31) & Q), taken)
+    value.add_q_if_negative(V::splat(room, Q))
+}
+
+/// Half bytes from this one on are rejected (Algorithm 15).
+fn half_bytes_below(eta: i32) -> i32 {
+    match eta {
+        2 => 15,
+        _ => 9,
+    }
 }
 
 /// Takes coefficients uniform in [0, q) from groups of three bytes until the bytes or the places run out.
 /// Returns the number of places filled. The body of Algorithm 30's loop.
 ///
+/// Shapes: bytes: a multiple of 24.
 /// Bounds: `filled` <= 256; out [0, q).
 #[inline(always)]
-pub(crate) fn reject_uniform(bytes: &[u8], out: &mut Coeffs, mut filled: usize) -> usize {
-    for three in bytes.as_chunks::<3>().0 {
-        if filled >= 256 {
-            break;
-        }
-        let coeff = coeff_from_three_bytes(*three);
-        out[filled] = coeff;
-        filled += usize::from(coeff < Q);
-    }
-    filled
+pub(crate) fn reject_uniform<V: Lanes>(
+    room: V::Room,
+    bytes: &[u8],
+    out: &mut Coeffs,
+    filled: usize,
+) -> usize {
+    reject::<V, 24>(room, 0, bytes, out, filled)
 }
 
 /// Takes coefficients uniform in [-η, η] from half bytes until the bytes or the places run out.
 /// Returns the number of places filled. The body of Algorithm 31's loop.
 ///
+/// Shapes: bytes: a multiple of 8.
 /// Bounds: `filled` <= 256; out canonical, in [0, q).
 /// Time: shows which half bytes were rejected, which says nothing of those that were taken.
 #[inline(always)]
-pub(crate) fn reject_bounded(eta: i32, bytes: &[u8], out: &mut Coeffs, mut filled: usize) -> usize {
-    for &byte in bytes {
-        for half in [byte & 15, byte >> 4] {
-            if filled >= 256 {
-                return filled;
+pub(crate) fn reject_bounded<V: Lanes>(
+    room: V::Room,
+    eta: i32,
+    bytes: &[u8],
+    out: &mut Coeffs,
+    filled: usize,
+) -> usize {
+    match eta {
+        2 => reject::<V, 4>(room, 2, bytes, out, filled),
+        _ => reject::<V, 4>(room, 4, bytes, out, filled),
+    }
+}
+
+/// Numbers of `BITS` bits, as many at a time as there are lanes; then one by one what does not fill them.
+#[inline(always)]
+fn reject<V: Lanes, const BITS: u32>(
+    room: V::Room,
+    eta: i32,
+    mut bytes: &[u8],
+    out: &mut Coeffs,
+    filled: usize,
+) -> usize {
+    let filled = reject_groups::<V, BITS>(room, eta, &mut bytes, out, filled);
+    reject_groups::<i32, BITS>(ONE_LANE, eta, &mut bytes, out, filled)
+}
+
+/// Reads numbers of `BITS` bits off `bytes`, group by group, while N places are left.
+#[inline(always)]
+fn reject_groups<V: Lanes, const BITS: u32>(
+    room: V::Room,
+    eta: i32,
+    bytes: &mut &[u8],
+    out: &mut Coeffs,
+    mut filled: usize,
+) -> usize {
+    debug_assert!(filled <= 256);
+    let limit = V::splat(room, if BITS == 24 { Q } else { half_bytes_below(eta) });
+    while let Some((group, rest)) = bytes.split_at_checked((V::N * V::GROUP * BITS as usize) >> 3) {
+        for &b in V::unpack::<BITS>(room, group).as_ref() {
+            let Some(places) = out.get_mut(filled..filled + V::N) else { return filled };
+            if BITS == 24 {
+                let coeff = coeff_from_three_bytes(room, b);
+                filled += coeff.keep_below(coeff, limit, places);
+            } else {
+                filled += coeff_from_half_byte(room, eta, b).keep_below(b, limit, places);
             }
-            let (value, taken) = coeff_from_half_byte(eta, i32::from(half));
-            out[filled] = value;
-            filled += usize::from(taken);
         }
+        *bytes = rest;
     }
     filled
 }

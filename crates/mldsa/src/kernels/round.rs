@@ -2,7 +2,6 @@
 
 use crate::backend::{Coeffs, Lanes};
 use crate::fips204::params::{D, GAMMA2_32, GAMMA2_88, HALF_Q, Q};
-use crate::kernels::add_q_if_negative;
 
 /// r -> (r1, r0) with r = r1·2^d + r0 mod q and r0 in (-2^(d-1), 2^(d-1)], stored in [0, q).
 /// FIPS 204, Algorithm 35, Power2Round.
@@ -10,11 +9,12 @@ use crate::kernels::add_q_if_negative;
 /// Bounds: in 0 <= r < q; out 0 <= r1 < 2^10, 0 <= r0 < q.
 #[inline(always)]
 pub(crate) fn power2round<V: Lanes>(room: V::Room, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs) {
+    let q = V::splat(room, Q);
     let round = V::splat(room, (1 << (D - 1)) - 1);
     for ((r, r1), r0) in V::cells(r).iter().zip(V::cells_mut(r1)).zip(V::cells_mut(r0)) {
         let a = V::load(room, r);
         let high = (a + round).sar::<D>();
-        add_q_if_negative(room, a - high.shl::<D>()).store(r0);
+        (a - high.shl::<D>()).add_q_if_negative(q).store(r0);
         high.store(r1);
     }
 }
@@ -47,10 +47,11 @@ fn split<V: Lanes, const G: i32>(room: V::Room, r: V) -> (V, V) {
 pub(crate) fn decompose<V: Lanes>(room: V::Room, gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs) {
     #[inline(always)]
     fn inner<V: Lanes, const G: i32>(room: V::Room, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs) {
+        let q = V::splat(room, Q);
         for ((r, r1), r0) in V::cells(r).iter().zip(V::cells_mut(r1)).zip(V::cells_mut(r0)) {
             let (high, low) = split::<V, G>(room, V::load(room, r));
             high.store(r1);
-            add_q_if_negative(room, low).store(r0);
+            low.add_q_if_negative(q).store(r0);
         }
     }
     debug_assert!(r.iter().all(|&x| (0..Q).contains(&x)));
@@ -72,7 +73,7 @@ pub(crate) fn make_hint<V: Lanes>(room: V::Room, gamma2: i32, z: &Coeffs, r: &Co
         let mut weight = zero;
         for ((z, r), h) in V::cells(z).iter().zip(V::cells(r)).zip(V::cells_mut(h)) {
             let r = V::load(room, r);
-            let sum = add_q_if_negative(room, r + V::load(room, z) - q);
+            let sum = (r + V::load(room, z) - q).add_q_if_negative(q);
             let differ = split::<V, G>(room, r).0 ^ split::<V, G>(room, sum).0;
             let hint = (zero - differ).sar::<31>() & one;
             weight = weight + hint;

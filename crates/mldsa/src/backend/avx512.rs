@@ -1,0 +1,372 @@
+//! The room of x86-64 CPUs with AVX-512 (F, BW, DQ and VL): sixteen lanes, eight Keccak states, or four in registers of
+//! half the width.
+#![allow(unsafe_code)]
+
+use super::{Lanes, Room, Words, door};
+use crate::backend::Coeffs;
+use crate::fips204::params::Q;
+use crate::fips204::ring::NttPoly;
+use crate::keccak::{self, States};
+use crate::kernels::QINV;
+use crate::kernels::pack::pack_eight;
+use core::arch::asm;
+use core::arch::x86_64::*;
+use core::ops::{Add, BitAnd, BitOr, BitXor, Sub};
+
+/// The proof that this CPU has AVX-512 F, BW, DQ and VL, and AVX2.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx512(());
+
+pub(super) fn detect() -> Option<Room> {
+    static ROOM: Avx512 = Avx512(());
+    let all = std::arch::is_x86_feature_detected!("avx512f")
+        && std::arch::is_x86_feature_detected!("avx512bw")
+        && std::arch::is_x86_feature_detected!("avx512dq")
+        && std::arch::is_x86_feature_detected!("avx512vl")
+        && std::arch::is_x86_feature_detected!("avx2")
+        && std::arch::is_x86_feature_detected!("popcnt");
+    all.then_some(&ROOM)
+}
+
+/// An intrinsic whose features the CPU is known to have.
+macro_rules! proven {
+    ($call:expr) => {{
+        // SAFETY: the room, or a value that only a room makes, is in hand: this CPU has the features. Pointers come from
+        // references to as many bytes as are read or written.
+        #[allow(unused_unsafe, reason = "an intrinsic without pointers is safe where the features are enabled")]
+        unsafe {
+            $call
+        }
+    }};
+}
+
+/// Sixteen coefficients.
+#[derive(Clone, Copy)]
+pub(crate) struct I32x16(__m512i);
+
+/// The 64-bit sums of the even lanes, and of the odd ones.
+#[derive(Clone, Copy)]
+pub(crate) struct I64x16 {
+    even: __m512i,
+    odd: __m512i,
+}
+
+macro_rules! lanewise {
+    ($($op:ident $method:ident $intrinsic:ident),*) => {$(
+        impl $op for I32x16 {
+            type Output = I32x16;
+            #[inline(always)]
+            fn $method(self, other: I32x16) -> I32x16 {
+                I32x16(proven!($intrinsic(self.0, other.0)))
+            }
+        }
+    )*};
+}
+lanewise!(
+    Add add _mm512_add_epi32,
+    Sub sub _mm512_sub_epi32,
+    BitAnd bitand _mm512_and_si512,
+    BitOr bitor _mm512_or_si512,
+    BitXor bitxor _mm512_xor_si512
+);
+
+/// The 64-bit products of the even lanes. The compiler may not look inside: where only the low halves are asked for it
+/// would take the multiplication of whole 64-bit numbers, which is three times as much work.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn mul_even(a: __m512i, b: __m512i) -> __m512i {
+    let product;
+    // SAFETY: an instruction on registers, of a feature that the function has.
+    unsafe {
+        asm!("vpmuldq {product}, {a}, {b}", product = lateout(zmm_reg) product, a = in(zmm_reg) a, b = in(zmm_reg) b,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    product
+}
+
+/// The odd lanes in the even places.
+#[inline(always)]
+fn odd(a: __m512i) -> __m512i {
+    proven!(_mm512_srli_epi64::<32>(a))
+}
+
+/// The high halves of the sums, each in its lane.
+#[inline(always)]
+fn high(x: I64x16) -> I32x16 {
+    I32x16(proven!(_mm512_mask_shuffle_epi32::<0b11_11_01_01>(x.odd, 0x5555, x.even)))
+}
+
+impl Lanes for I32x16 {
+    const N: usize = 16;
+    type Cell = [i32; 16];
+    type Group = [I32x16; 1];
+    const GROUP: usize = 1;
+    type Room = Avx512;
+    type Wide = I64x16;
+
+    #[inline(always)]
+    fn cells(w: &[i32]) -> &[[i32; 16]] {
+        w.as_chunks().0
+    }
+    #[inline(always)]
+    fn cells_mut(w: &mut [i32]) -> &mut [[i32; 16]] {
+        w.as_chunks_mut().0
+    }
+    #[inline(always)]
+    fn load(_: Avx512, from: &[i32; 16]) -> Self {
+        Self(proven!(_mm512_loadu_si512(from.as_ptr().cast())))
+    }
+    #[inline(always)]
+    fn store(self, to: &mut [i32; 16]) {
+        proven!(_mm512_storeu_si512(to.as_mut_ptr().cast(), self.0))
+    }
+    #[inline(always)]
+    fn splat(_: Avx512, x: i32) -> Self {
+        Self(proven!(_mm512_set1_epi32(x)))
+    }
+    #[inline(always)]
+    fn mul_low(self, other: Self) -> Self {
+        Self(proven!(_mm512_mullo_epi32(self.0, other.0)))
+    }
+    #[inline(always)]
+    fn sar<const S: u32>(self) -> Self {
+        Self(proven!(_mm512_srai_epi32::<S>(self.0)))
+    }
+    #[inline(always)]
+    fn shl<const S: u32>(self) -> Self {
+        Self(proven!(_mm512_slli_epi32::<S>(self.0)))
+    }
+    #[inline(always)]
+    fn add_q_if_negative(self, q: Self) -> Self {
+        // As numbers without sign, x is above x + q where x < 0, and below where x >= 0.
+        Self(proven!(_mm512_min_epu32(self.0, _mm512_add_epi32(self.0, q.0))))
+    }
+    #[inline(always)]
+    fn mul_wide(self, other: Self) -> I64x16 {
+        I64x16 {
+            even: proven!(_mm512_mul_epu32(self.0, other.0)),
+            odd: proven!(_mm512_mul_epu32(odd(self.0), odd(other.0))),
+        }
+    }
+    #[inline(always)]
+    fn wide_zero(_: Avx512) -> I64x16 {
+        I64x16 { even: proven!(_mm512_setzero_si512()), odd: proven!(_mm512_setzero_si512()) }
+    }
+    #[inline(always)]
+    fn add_wide(a: I64x16, b: I64x16) -> I64x16 {
+        I64x16 {
+            even: proven!(_mm512_add_epi64(a.even, b.even)),
+            odd: proven!(_mm512_add_epi64(a.odd, b.odd)),
+        }
+    }
+    #[inline(always)]
+    fn mont_reduce(room: Avx512, x: I64x16) -> Self {
+        let (q, q_inv) = (Self::splat(room, Q).0, Self::splat(room, QINV).0);
+        // The low halves of x and of m·q agree, so their difference is 2^32 times the answer.
+        let reduce = |x| {
+            let m = proven!(mul_even(x, q_inv));
+            proven!(_mm512_sub_epi64(x, mul_even(m, q)))
+        };
+        high(I64x16 { even: reduce(x.even), odd: reduce(x.odd) })
+    }
+    #[inline(always)]
+    fn mont_mul(self, room: Avx512, zeta: Self, quotient: Self, in_pairs: bool) -> Self {
+        let q = Self::splat(room, Q).0;
+        // The low halves of x and of m·q agree, so their difference is 2^32 times the answer.
+        let mul = |a, zeta, quotient| {
+            let m = proven!(mul_even(a, quotient));
+            proven!(_mm512_sub_epi64(_mm512_mul_epi32(a, zeta), mul_even(m, q)))
+        };
+        let of_odd = |zeta| if in_pairs { zeta } else { odd(zeta) };
+        high(I64x16 {
+            even: mul(self.0, zeta.0, quotient.0),
+            odd: mul(odd(self.0), of_odd(zeta.0), of_odd(quotient.0)),
+        })
+    }
+    #[inline(always)]
+    fn exchange<const S: usize>(a: Self, b: Self) -> (Self, Self) {
+        let (a, b) = (a.0, b.0);
+        let (lower, upper) = match S {
+            8 => proven!((
+                _mm512_shuffle_i64x2::<0b01_00_01_00>(a, b),
+                _mm512_shuffle_i64x2::<0b11_10_11_10>(a, b)
+            )),
+            4 => proven!((
+                _mm512_permutex2var_epi64(a, _mm512_setr_epi64(0, 1, 8, 9, 4, 5, 12, 13), b),
+                _mm512_permutex2var_epi64(a, _mm512_setr_epi64(2, 3, 10, 11, 6, 7, 14, 15), b)
+            )),
+            2 => proven!((_mm512_unpacklo_epi64(a, b), _mm512_unpackhi_epi64(a, b))),
+            _ => proven!((
+                _mm512_mask_shuffle_epi32::<0b10_10_00_00>(a, 0xaaaa, b),
+                _mm512_mask_shuffle_epi32::<0b11_11_01_01>(b, 0x5555, a)
+            )),
+        };
+        (Self(lower), Self(upper))
+    }
+    #[inline(always)]
+    fn group(room: Avx512) -> [Self; 1] {
+        [Self::splat(room, 0)]
+    }
+    #[inline(always)]
+    fn unpack<const BITS: u32>(_: Avx512, bytes: &[u8]) -> [Self; 1] {
+        /// For each quarter register: the 16-bit words that hold its four numbers, then the four bytes of each number
+        /// among them, then by how many bits they must be shifted.
+        struct Places<const BITS: u32>;
+        impl<const BITS: u32> Places<BITS> {
+            const TABLES: ([u16; 32], [u8; 64], [u32; 16]) = {
+                let (mut words, mut bytes, mut shifts) = ([0; 32], [0; 64], [0; 16]);
+                let mut quarter = 0;
+                while quarter < 4 {
+                    let first_word = 4 * quarter * BITS as usize >> 4;
+                    let mut i = 0;
+                    while i < 8 {
+                        words[8 * quarter + i] = ((first_word + i) & 31) as u16;
+                        i += 1;
+                    }
+                    let mut j = 4 * quarter;
+                    while j < 4 * quarter + 4 {
+                        let bit = j * BITS as usize - 16 * first_word;
+                        i = 0;
+                        while i < 4 {
+                            bytes[4 * j + i] = ((bit >> 3) + i) as u8;
+                            i += 1;
+                        }
+                        shifts[j] = (bit & 7) as u32;
+                        j += 1;
+                    }
+                    quarter += 1;
+                }
+                (words, bytes, shifts)
+            };
+        }
+        let bytes = &bytes[..2 * BITS as usize];
+        let (words, places, shifts) = const { &Places::<BITS>::TABLES };
+        [Self(proven!({
+            let bytes = _mm512_maskz_loadu_epi8((1 << (2 * BITS)) - 1, bytes.as_ptr().cast());
+            let quarters = _mm512_permutexvar_epi16(_mm512_loadu_si512(words.as_ptr().cast()), bytes);
+            let fours = _mm512_shuffle_epi8(quarters, _mm512_loadu_si512(places.as_ptr().cast()));
+            let shifted = _mm512_srlv_epi32(fours, _mm512_loadu_si512(shifts.as_ptr().cast()));
+            _mm512_and_si512(shifted, _mm512_set1_epi32((1 << BITS) - 1))
+        }))]
+    }
+    #[inline(always)]
+    fn pack<const BITS: u32>(group: [Self; 1], bytes: &mut [u8]) {
+        let mut numbers = [0; 16];
+        group[0].store(&mut numbers);
+        for (numbers, bytes) in numbers.as_chunks::<8>().0.iter().zip(bytes.chunks_exact_mut(BITS as usize)) {
+            pack_eight::<BITS>(numbers, bytes)
+        }
+    }
+    #[inline(always)]
+    fn keep_below(self, key: Self, limit: Self, to: &mut [i32]) -> usize {
+        let to: &mut [i32; 16] = to.first_chunk_mut().expect("the caller has sixteen places");
+        proven!({
+            let set = _mm512_cmplt_epi32_mask(key.0, limit.0);
+            _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(set, self.0));
+            set.count_ones() as usize
+        })
+    }
+    #[inline(always)]
+    fn any(self) -> bool {
+        proven!(_mm512_test_epi32_mask(self.0, self.0)) != 0
+    }
+    #[inline(always)]
+    fn sum(self) -> i32 {
+        proven!(_mm512_reduce_add_epi32(self.0))
+    }
+}
+
+/// A word of N Keccak states, and their permutation: three-input logic and rotations in one instruction each.
+macro_rules! words {
+    ($name:ident, $register:ty, $states:literal, $permute:ident, $splat:ident, $xor:ident, $three:ident, $rotate:ident,
+        $load:ident, $store:ident) => {
+        #[derive(Clone, Copy)]
+        struct $name($register);
+
+        impl Words for $name {
+            #[inline(always)]
+            fn splat(x: u64) -> Self {
+                Self(proven!($splat(x as i64)))
+            }
+            #[inline(always)]
+            fn xor(self, other: Self) -> Self {
+                Self(proven!($xor(self.0, other.0)))
+            }
+            #[inline(always)]
+            fn xor3(self, b: Self, c: Self) -> Self {
+                Self(proven!($three::<0b1001_0110>(self.0, b.0, c.0)))
+            }
+            #[inline(always)]
+            fn chi(self, b: Self, c: Self) -> Self {
+                Self(proven!($three::<0b1101_0010>(self.0, b.0, c.0)))
+            }
+            #[inline(always)]
+            fn rotl<const R: i32>(self) -> Self {
+                Self(proven!($rotate::<R>(self.0)))
+            }
+        }
+
+        #[target_feature(enable = "avx512f,avx512vl")]
+        fn $permute(states: &mut States<$states>) {
+            let mut words = states.0.each_ref().map(|words| $name(proven!($load(words.as_ptr().cast()))));
+            keccak::permute(&mut words);
+            for (to, from) in states.0.iter_mut().zip(words) {
+                proven!($store(to.as_mut_ptr().cast(), from.0))
+            }
+        }
+    };
+}
+words!(
+    U64x8,
+    __m512i,
+    8,
+    permute_x8,
+    _mm512_set1_epi64,
+    _mm512_xor_si512,
+    _mm512_ternarylogic_epi64,
+    _mm512_rol_epi64,
+    _mm512_loadu_si512,
+    _mm512_storeu_si512
+);
+words!(
+    U64x4,
+    __m256i,
+    4,
+    permute_x4,
+    _mm256_set1_epi64x,
+    _mm256_xor_si256,
+    _mm256_ternarylogic_epi64,
+    _mm256_rol_epi64,
+    _mm256_loadu_si256,
+    _mm256_storeu_si256
+);
+words!(
+    U64x1,
+    __m128i,
+    1,
+    permute_x1,
+    _mm_set1_epi64x,
+    _mm_xor_si128,
+    _mm_ternarylogic_epi64,
+    _mm_rol_epi64,
+    _mm_loadl_epi64,
+    _mm_storel_epi64
+);
+
+door!(Avx512, I32x16, ["avx512f,avx512bw,avx512dq,avx512vl,popcnt"], {
+    fn name(&self) -> &'static str {
+        "avx512"
+    }
+    fn width(&self) -> usize {
+        8
+    }
+    fn keccak_x1(&self, states: &mut States<1>) {
+        proven!(permute_x1(states))
+    }
+    fn keccak_x4(&self, states: &mut States<4>) {
+        proven!(permute_x4(states))
+    }
+    fn keccak_x8(&self, states: &mut States<8>) {
+        proven!(permute_x8(states))
+    }
+});

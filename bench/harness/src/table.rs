@@ -187,20 +187,21 @@ const SKYLAKE: [(&str, &str, [[u32; 3]; 2]); 3] = [
     ("verify", "verify", [[327_362, 522_267, 871_609], [118_412, 179_424, 279_936]]),
 ];
 
-/// Our cycles beside the figures of another machine.
+/// Our cycles beside the figures of another machine, as a table that a page of docs can take over.
 pub(crate) fn cycles(outcome: &Outcome) -> String {
     let clock = outcome.clock;
     let mut text = format!(
-        "\ncycles, by the core's own clock of {:.2} GHz ({:.2} to {:.2}, from a chain of dependent multiplications),\n\
-         beside the CRYSTALS team's figures from another machine (Skylake i7-6600U)\n{:20} {:>12} {:>12} {:>12}\n",
-        clock.median, clock.lower, clock.upper, "", "ours", "their ref", "their avx2"
+        "\ncycles by the core's own clock, {:.2} GHz ({:.2} to {:.2}; found by a chain of dependent multiplications);\n\
+         the CRYSTALS team's figures are from another machine, one core of a Skylake i7-6600U\n\n\
+         | {:9} | {:>8} | {:>9} | {:>10} |\n|{:-<11}|{:->9}:|{:->10}:|{:->11}:|\n",
+        clock.median, clock.lower, clock.upper, "", "ours", "their ref", "their AVX2", "", "", "", ""
     );
     for (title, operation, [reference, avx2]) in SKYLAKE {
         for (index, level) in LEVELS.iter().enumerate() {
             let ours = median_of(&outcome.cells, "engine", operation, level);
             let ours = ours.map_or("-".to_owned(), |ours| format!("{:.0}", ours * clock.median));
             let title = format!("{title} {level}");
-            text += &format!("{title:20} {ours:>12} {:>12} {:>12}\n", reference[index], avx2[index]);
+            text += &format!("| {title:9} | {ours:>8} | {:>9} | {:>10} |\n", reference[index], avx2[index]);
         }
     }
     text

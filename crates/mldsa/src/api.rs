@@ -130,7 +130,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     /// Errors: `WrongLength`; `BadKey` if s1 or s2 is out of range, or if t0 or tr is not what ρ, s1 and s2 give.
     pub fn decode(sk: &[u8]) -> Result<Self, Error> {
         let room = active();
-        let parts = sk_decode::<P>(room, &*Wiped(exact::<P::Sk>(sk)?)).ok_or(Error::BadKey)?;
+        let (parts, in_range) = sk_decode::<P>(room, &*Wiped(exact::<P::Sk>(sk)?));
         let a_hat = expand_a::<P>(room, &parts.rho);
         let mut t0 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
         let t1 = public_part::<P>(room, &a_hat, &parts.s1, &parts.s2, &mut t0);
@@ -142,7 +142,8 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
             .iter()
             .zip(t0.as_ref())
             .fold(true, |agrees, (given, made)| given.sub(room, made).norm_below(room, 1) & agrees);
-        if !(t0_agrees & ct::equal(&tr, &parts.tr)) {
+        // A key is refused or not, and nobody is told by which check.
+        if !ct::declassify(in_range & t0_agrees & ct::equal(&tr, &parts.tr)) {
             return Err(Error::BadKey);
         }
         Ok(Self::from_pair(room, &KeyPair { pk, a_hat, sk: parts }))

@@ -20,6 +20,8 @@ mod avx512;
 #[cfg(feature = "plain-lanes")]
 mod plain8;
 mod portable;
+#[cfg(feature = "ctgrind")]
+pub(crate) mod taint;
 mod wipe;
 
 pub(crate) use portable::ONE_LANE;

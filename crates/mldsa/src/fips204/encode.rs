@@ -49,9 +49,9 @@ pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>) -> Wiped<P::S
     sk
 }
 
-/// The parts of an expanded private key; `None` if a coefficient of s1 or s2 is not in [-η, η].
+/// The parts of an expanded private key, and whether all coefficients of s1 and s2 are in [-η, η].
 /// FIPS 204, Algorithm 25, skDecode.
-pub(crate) fn sk_decode<P: Params>(room: Room, sk: &P::Sk) -> Option<SkParts<P>> {
+pub(crate) fn sk_decode<P: Params>(room: Room, sk: &P::Sk) -> (SkParts<P>, bool) {
     let (rho, rest) = split::<32>(sk.as_ref());
     let (k, rest) = split::<32>(rest);
     let (tr, mut rest) = split::<64>(rest);
@@ -72,7 +72,7 @@ pub(crate) fn sk_decode<P: Params>(room: Room, sk: &P::Sk) -> Option<SkParts<P>>
     };
     let secrets = parts.s1.as_ref().iter().chain(parts.s2.as_ref());
     let in_range = secrets.fold(true, |ok, s: &Poly| s.norm_below(room, P::ETA + 1) & ok);
-    in_range.then_some(parts)
+    (parts, in_range)
 }
 
 /// What an expanded private key holds.

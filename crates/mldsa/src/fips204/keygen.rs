@@ -6,7 +6,7 @@ use super::ring::{NttPoly, Poly};
 use super::round::power2round;
 use super::sample::{expand_a, expand_s};
 use crate::backend::Room;
-use crate::ct::{Wiped, declassify};
+use crate::ct::{Wiped, declassify, declassify_all};
 use crate::keccak::Shake;
 
 /// Everything that a seed fixes.
@@ -37,7 +37,7 @@ pub(crate) fn keygen_internal<P: Params>(room: Room, xi: &[u8; 32], pair: &mut K
     // 5 and 6: (t1, t0) ← Power2Round(NTT⁻¹(Â ∘ NTT(s1)) + s2)
     let t1 = public_part::<P>(room, a_hat, &sk.s1, &sk.s2, &mut sk.t0);
     // 8: pk ← pkEncode(ρ, t1)
-    *pk = pk_encode::<P>(room, &sk.rho, declassify(t1.as_ref())); // the public key
+    *pk = pk_encode::<P>(room, &sk.rho, declassify_all(t1.as_ref())); // the public key
     // 9: tr ← H(pk, 64)
     sk.tr = Shake::h(room, &[pk.as_ref()]);
 }

@@ -7,7 +7,7 @@ use super::round::{high_bits, low_bits, make_hint};
 use super::sample::{expand_mask, sample_in_ball};
 use crate::api::{ExpandedSigningKey, ParameterSet};
 use crate::backend::Room;
-use crate::ct::{Wiped, declassify};
+use crate::ct::{Wiped, declassify, declassify_all};
 use crate::error::Error;
 use crate::keccak::Shake;
 
@@ -80,8 +80,7 @@ pub(crate) fn sign_internal<P: ParameterSet>(
             y.as_ref()[i].add(room, &cs1)
         }));
         // 23: if ‖z‖∞ ≥ γ1 − β then (z, h) ← ⊥
-        // Which check refuses may be shown: refused attempts are independent of each other and of the next (section 3.2).
-        if !declassify(all_below(room, z.as_ref(), P::GAMMA1 - P::BETA)) {
+        if !passes(all_below(room, z.as_ref(), P::GAMMA1 - P::BETA)) {
             on_reject(Rejection::Z);
             continue;
         }
@@ -93,14 +92,14 @@ pub(crate) fn sign_internal<P: ParameterSet>(
         // 21: r0 ← LowBits(w − ⟨⟨cs2⟩⟩)
         let r0 = Wiped(P::K_::from_fn(|i| low_bits::<P>(room, &r.as_ref()[i])));
         // 23: if ‖r0‖∞ ≥ γ2 − β then (z, h) ← ⊥
-        if !declassify(all_below(room, r0.as_ref(), P::GAMMA2 - P::BETA)) {
+        if !passes(all_below(room, r0.as_ref(), P::GAMMA2 - P::BETA)) {
             on_reject(Rejection::R0);
             continue;
         }
         // 25: ⟨⟨ct0⟩⟩ ← NTT⁻¹(ĉ ∘ t̂0)
         let ct0 = Wiped(P::K_::from_fn(|i| c_hat.mul(room, &t0_hat[i]).inv_ntt(room)));
         // 28: if ‖⟨⟨ct0⟩⟩‖∞ ≥ γ2 then (z, h) ← ⊥
-        if !declassify(all_below(room, ct0.as_ref(), P::GAMMA2)) {
+        if !passes(all_below(room, ct0.as_ref(), P::GAMMA2)) {
             on_reject(Rejection::Ct0);
             continue;
         }
@@ -113,14 +112,20 @@ pub(crate) fn sign_internal<P: ParameterSet>(
             h
         }));
         // 28: if the number of 1's in h is greater than ω then (z, h) ← ⊥
-        if declassify(ones > P::OMEGA) {
+        if !passes(ones <= P::OMEGA) {
             on_reject(Rejection::Hint);
             continue;
         }
         // 33: σ ← sigEncode(c̃, z mod± q, h): accepted, so z and h are the signature
-        return Ok(sig_encode::<P>(room, &c_tilde, declassify(z.as_ref()), declassify(h.as_ref())));
+        return Ok(sig_encode::<P>(room, &c_tilde, declassify_all(z.as_ref()), declassify_all(h.as_ref())));
     }
     Err(Error::AttemptsExhausted)
+}
+
+/// Whether an attempt passes a check. Which check refuses may be shown: refused attempts are independent of each other
+/// and of the next (section 3.2).
+fn passes(check: bool) -> bool {
+    declassify(check)
 }
 
 /// Whether every polynomial is below the bound; looks at all of them, whatever it finds.

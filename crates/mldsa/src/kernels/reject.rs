@@ -1,6 +1,7 @@
 //! Rejection sampling from a hash's output.
 
 use crate::backend::{Coeffs, Lanes, ONE_LANE};
+use crate::ct::declassify;
 use crate::fips204::params::Q;
 
 /// Three bytes to a coefficient in [0, 2^23), read as 24 bits; the caller rejects what is not below q.
@@ -72,7 +73,11 @@ pub(crate) fn reject_bounded<V: Lanes>(
     #[inline(always)]
     fn inner<V: Lanes>(room: V::Room, eta: i32, bytes: &mut &[u8], out: &mut Coeffs, filled: usize) -> usize {
         let limit = V::splat(room, half_bytes_below(eta));
-        reject::<V, 4>(room, bytes, out, filled, |b| (coeff_from_half_byte(room, eta, b), b, limit))
+        // The key is compared and dropped: what it shows is which half bytes were taken, and whether one is taken says
+        // nothing of which of those that are taken it is.
+        reject::<V, 4>(room, bytes, out, filled, |b| {
+            (coeff_from_half_byte(room, eta, b), declassify(b), limit)
+        })
     }
     let mut rest = bytes;
     let filled = inner::<V>(room, eta, &mut rest, out, filled);

@@ -3,14 +3,15 @@
 use crate::Dice;
 use sealstone_mldsa::hazmat::{classify, sign_mu_with_rnd, taint_reports};
 use sealstone_mldsa::{
-    Context, Error, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SigningKey,
+    Context, CpuEngine, Engine, Error, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    SignJob, Signature, SigningKey,
 };
 use std::hint::black_box;
 
 /// Signatures with one key.
-const PER_KEY: usize = 10;
+const PER_KEY: usize = 20;
 
-/// `signatures` of each level, and a tenth as many keys. Fails if Valgrind reports anything, or is not there.
+/// `signatures` of each level, and a twentieth as many keys. Fails if Valgrind reports anything, or is not there.
 pub fn run(signatures: usize) -> Result<(), String> {
     taint_reports().ok_or("not under Valgrind: ./dev ct starts it")?;
     one::<MlDsa44>(signatures)?;
@@ -40,7 +41,7 @@ fn key_life<P: ParameterSet>(dice: &mut Dice, signatures: usize) -> Result<bool,
 
     let mut sk = vec![0; P::SK_LEN];
     key.encode(&mut sk)?;
-    // ρ and tr lie between the secrets and are public; whatever else the key holds came from ξ and is secret already.
+    // ρ and tr are public; whatever else the key holds came from ξ, and is secret already.
     let imported = ExpandedSigningKey::<P>::decode(&sk)?;
     sign(dice, &imported, signatures / 2)?;
 
@@ -48,19 +49,35 @@ fn key_life<P: ParameterSet>(dice: &mut Dice, signatures: usize) -> Result<bool,
     Ok(ExpandedSigningKey::<P>::decode(&sk).is_err())
 }
 
-/// One deterministic signature in four, the others with a secret rnd.
+/// Signs one by one, then as many in one batch. One deterministic signature in four, the others with a secret rnd.
 fn sign<P: ParameterSet>(dice: &mut Dice, key: &ExpandedSigningKey<P>, count: usize) -> Result<(), Error> {
-    for n in 0..count {
+    let mut mu = |_| {
         let mut message = key.message(Context::EMPTY);
         message.update(&dice.array::<32>());
-        let mu = message.finish();
-        let mut rnd = if n & 3 == 0 { [0; 32] } else { dice.array::<32>() };
+        message.finish()
+    };
+    let mus: Vec<Mu> = (0..count).map(&mut mu).collect();
+    let mut rnd = |n: usize| {
+        let mut rnd = if n & 3 == 0 { [0; 32] } else { dice.array() };
         if n & 3 != 0 {
             classify(&mut rnd);
         }
-        // The signature is public: Valgrind must let us branch on every byte of it.
-        let signature = sign_mu_with_rnd(key, &mu, &rnd)?;
-        black_box(signature.encode().iter().filter(|byte| **byte != 0).count());
+        rnd
+    };
+    let (alone, together) = mus.split_at(count / 2);
+    for (n, mu) in alone.iter().enumerate() {
+        show(&sign_mu_with_rnd(key, mu, &rnd(n))?);
+    }
+    let job = |(n, mu)| SignJob { key, mu, rnd: rnd(n), signature: None };
+    let mut jobs: Vec<SignJob<'_, P>> = together.iter().enumerate().map(job).collect();
+    CpuEngine::new().sign(&mut jobs);
+    for job in jobs {
+        show(&job.signature.unwrap_or(Err(Error::AttemptsExhausted))?);
     }
     Ok(())
+}
+
+/// A signature is public: Valgrind must let us branch on every byte of it.
+fn show<P: ParameterSet>(signature: &Signature<P>) {
+    black_box(signature.encode().iter().filter(|byte| **byte != 0).count());
 }

@@ -11,13 +11,13 @@
 use crate::backend::{Room, active};
 use crate::ct::{self, Wiped};
 use crate::error::Error;
-use crate::fips204::encode::{SkParts, pk_decode, pk_encode, sk_decode, sk_encode, times_2_pow_d};
-use crate::fips204::keygen::{KeyPair, keygen_internal, public_part};
+use crate::fips204::encode::{minus_times_2_pow_d, pk_decode, pk_encode, sk_decode, sk_encode};
+use crate::fips204::flight::sign_internal;
+use crate::fips204::keygen::{KeyPair, blank_matrix, keygen_internal, public_part};
 use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
 use crate::fips204::ring::{NttPoly, Poly};
 use crate::fips204::sample::expand_a;
-use crate::fips204::sign::sign_internal;
-use crate::fips204::verify::verify_internal;
+use crate::fips204::verify::{Claim, verify_internal};
 use crate::keccak::Shake;
 use crate::message::{Context, Mu, MuHasher, PreHash};
 use crate::random::Randomness;
@@ -67,9 +67,12 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Computes everything that signing needs; worth keeping when more than one message is signed.
     pub fn expand(&self) -> ExpandedSigningKey<P> {
+        let room = active();
         let mut pair = KeyPair::blank();
-        keygen_internal(active(), &self.xi, &mut pair);
-        ExpandedSigningKey::from_pair(active(), &pair)
+        let mut key = ExpandedSigningKey::blank();
+        keygen_internal(room, &self.xi, &mut pair, &mut key.a_hat, &mut *key.s1_hat);
+        key.take(room, &pair);
+        key
     }
 
     /// The public half.
@@ -79,7 +82,8 @@ impl<P: ParameterSet> SigningKey<P> {
 
     pub(crate) fn verifying_key_in(&self, room: Room) -> VerifyingKey<P> {
         let mut pair = KeyPair::<P>::blank();
-        keygen_internal(room, &self.xi, &mut pair);
+        let mut s1_hat = Wiped(P::L_::from_fn(|_| NttPoly::ZERO));
+        keygen_internal(room, &self.xi, &mut pair, &mut blank_matrix::<P>(), &mut s1_hat);
         VerifyingKey { pk: pair.pk }
     }
 
@@ -112,17 +116,32 @@ pub struct ExpandedSigningKey<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> ExpandedSigningKey<P> {
-    fn from_pair(room: Room, KeyPair { pk, a_hat, sk }: &KeyPair<P>) -> Self {
+    /// Zeros, to be written over.
+    fn blank() -> Self {
         ExpandedSigningKey {
-            rho: sk.rho,
-            k: sk.k.clone(),
-            tr: sk.tr,
-            a_hat: a_hat.clone(),
-            s1_hat: Wiped(P::L_::from_fn(|i| sk.s1.as_ref()[i].ntt(room))),
-            s2_hat: Wiped(P::K_::from_fn(|i| sk.s2.as_ref()[i].ntt(room))),
-            t0_hat: Wiped(P::K_::from_fn(|i| sk.t0.as_ref()[i].ntt(room))),
-            verifying_key: VerifyingKey { pk: pk.clone() },
+            rho: [0; 32],
+            k: Wiped([0; 32]),
+            tr: [0; 64],
+            a_hat: blank_matrix::<P>(),
+            s1_hat: Wiped(P::L_::from_fn(|_| NttPoly::ZERO)),
+            s2_hat: Wiped(P::K_::from_fn(|_| NttPoly::ZERO)),
+            t0_hat: Wiped(P::K_::from_fn(|_| NttPoly::ZERO)),
+            verifying_key: VerifyingKey { pk: P::Pk::from_fn(|_| 0) },
         }
+    }
+
+    /// Takes what Â and ŝ1, which are here already, do not say.
+    fn take(&mut self, room: Room, KeyPair { pk, sk }: &KeyPair<P>) {
+        self.rho = sk.rho;
+        self.k.copy_from_slice(&*sk.k);
+        self.tr = sk.tr;
+        for (s2, s2_hat) in sk.s2.as_ref().iter().zip(self.s2_hat.as_mut()) {
+            s2.ntt(room, s2_hat);
+        }
+        for (t0, t0_hat) in sk.t0.as_ref().iter().zip(self.t0_hat.as_mut()) {
+            t0.ntt(room, t0_hat);
+        }
+        self.verifying_key.pk = pk.clone();
     }
 
     /// Reads the expanded form of FIPS 204, Algorithm 24. Prefer seeds: they are smaller and cannot contradict themselves.
@@ -131,22 +150,25 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     pub fn decode(sk: &[u8]) -> Result<Self, Error> {
         let room = active();
         let (parts, in_range) = sk_decode::<P>(room, &*Wiped(exact::<P::Sk>(sk)?));
-        let a_hat = expand_a::<P>(room, &parts.rho);
+        let mut key = Self::blank();
+        expand_a::<P>(room, &parts.rho, &mut key.a_hat);
         let mut t0 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
-        let t1 = public_part::<P>(room, &a_hat, &parts.s1, &parts.s2, &mut t0);
+        let (s1, s2) = (parts.s1.as_ref(), parts.s2.as_ref());
+        let t1 = public_part::<P>(room, &key.a_hat, s1, s2, &mut key.s1_hat, t0.as_mut());
         let pk = pk_encode::<P>(room, &parts.rho, t1.as_ref());
         let tr: [u8; 64] = Shake::h(room, &[pk.as_ref()]);
-        let t0_agrees = parts
-            .t0
-            .as_ref()
-            .iter()
-            .zip(t0.as_ref())
-            .fold(true, |agrees, (given, made)| given.sub(room, made).norm_below(room, 1) & agrees);
+        let agree = |given: &Poly, made: &mut Poly| {
+            made.sub(room, given);
+            made.norm_below(room, 1)
+        };
+        let t0_agrees =
+            parts.t0.as_ref().iter().zip(t0.as_mut()).fold(true, |agrees, (given, made)| agree(given, made) & agrees);
         // A key is refused or not, and nobody is told by which check.
         if !ct::declassify(in_range & t0_agrees & ct::equal(&tr, &parts.tr)) {
             return Err(Error::BadKey);
         }
-        Ok(Self::from_pair(room, &KeyPair { pk, a_hat, sk: parts }))
+        key.take(room, &KeyPair { pk, sk: parts });
+        Ok(key)
     }
 
     /// Writes the expanded form of FIPS 204, Algorithm 24, which holds no seed. Errors: `WrongLength`.
@@ -155,14 +177,15 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         if out.len() != P::SK_LEN {
             return Err(Error::WrongLength { expected: P::SK_LEN, found: out.len() });
         }
-        let parts = SkParts {
-            rho: self.rho,
-            k: self.k.clone(),
-            tr: self.tr,
-            s1: Wiped(P::L_::from_fn(|i| self.s1_hat.as_ref()[i].undo_ntt(room))),
-            s2: Wiped(P::K_::from_fn(|i| self.s2_hat.as_ref()[i].undo_ntt(room))),
-            t0: Wiped(P::K_::from_fn(|i| self.t0_hat.as_ref()[i].undo_ntt(room))),
-        };
+        let mut parts = KeyPair::<P>::blank().sk;
+        parts.rho = self.rho;
+        parts.k.copy_from_slice(&*self.k);
+        parts.tr = self.tr;
+        let secrets = self.s1_hat.as_ref().iter().chain(self.s2_hat.as_ref()).chain(self.t0_hat.as_ref());
+        let places = parts.s1.as_mut().iter_mut().chain(parts.s2.as_mut()).chain(parts.t0.as_mut());
+        for (hat, poly) in secrets.zip(places) {
+            hat.undo_ntt(room, poly);
+        }
         out.copy_from_slice(sk_encode::<P>(room, &parts).as_ref());
         Ok(())
     }
@@ -213,7 +236,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
 
     /// The one way to a signature, in a given room.
     pub(crate) fn sign_in(&self, room: Room, mu: &Mu, rnd: &[u8; 32]) -> Result<Signature<P>, Error> {
-        sign_internal(room, self, &mu.0, rnd, |_| ()).map(|sigma| Signature { sigma })
+        sign_internal(room, self, &mu.0, rnd, |_| ())
     }
 
     fn mu(&self, ctx: Context<'_>, message: &[u8]) -> Mu {
@@ -270,22 +293,28 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 }
 
-/// A public key ready to verify: Â, NTT(t1·2^d) and tr.
+/// A public key ready to verify: Â, NTT(-t1·2^d) and tr.
 #[derive(Clone)]
 pub struct ExpandedVerifyingKey<P: ParameterSet> {
     pub(crate) tr: [u8; 64],
     pub(crate) a_hat: P::K_<P::L_<NttPoly>>,
-    pub(crate) t1_hat: P::K_<NttPoly>,
+    pub(crate) minus_t1_hat: P::K_<NttPoly>,
 }
 
 impl<P: ParameterSet> ExpandedVerifyingKey<P> {
     fn expand_in(room: Room, key: &VerifyingKey<P>) -> Self {
         let (rho, t1) = pk_decode::<P>(room, &key.pk);
-        ExpandedVerifyingKey {
+        let mut expanded = Self {
             tr: Shake::h(room, &[key.encode()]),
-            a_hat: expand_a::<P>(room, &rho),
-            t1_hat: P::K_::from_fn(|i| times_2_pow_d(&t1.as_ref()[i]).ntt(room)),
+            a_hat: blank_matrix::<P>(),
+            minus_t1_hat: P::K_::from_fn(|_| NttPoly::ZERO),
+        };
+        expand_a::<P>(room, &rho, &mut expanded.a_hat);
+        let minus_t1_hat: &mut [NttPoly] = expanded.minus_t1_hat.as_mut();
+        for (t1, hat) in t1.as_ref().iter().zip(minus_t1_hat) {
+            minus_times_2_pow_d(t1).ntt(room, hat);
         }
+        expanded
     }
 
     /// Starts a message that comes in pieces; check its μ with [`verify_mu`](Self::verify_mu).
@@ -312,14 +341,14 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
 
     /// The one way to a verdict, in a given room.
     pub(crate) fn verify_in(&self, room: Room, mu: &Mu, signature: &Signature<P>) -> Result<(), Error> {
-        verify_internal(room, self, &mu.0, &signature.sigma)
+        verify_internal(room, &Claim { pk: self, mu: &mu.0, sigma: &signature.sigma })
     }
 }
 
 /// A signature as it is sent. What its bytes mean is found out by verifying.
 #[derive(Clone)]
 pub struct Signature<P: ParameterSet> {
-    sigma: P::Sig,
+    pub(crate) sigma: P::Sig,
 }
 
 impl<P: ParameterSet> Signature<P> {

@@ -7,7 +7,7 @@ use crate::backend::taint;
 use crate::backend::{Coeffs, active, force};
 use crate::error::Error;
 use crate::fips204::params::{GAMMA2_32, GAMMA2_88, HALF_Q, Q};
-use crate::fips204::sign::sign_internal as fips204_sign_internal;
+use crate::fips204::flight::sign_internal as fips204_sign_internal;
 use crate::message::{Mu, MuHasher};
 
 pub use crate::fips204::sign::Rejection;
@@ -57,7 +57,7 @@ pub fn sign_mu_watched<P: ParameterSet>(
     rnd: &[u8; 32],
     on_reject: impl FnMut(Rejection),
 ) -> Result<Signature<P>, Error> {
-    Signature::decode(fips204_sign_internal(active(), key, mu.as_bytes(), rnd, on_reject)?.as_ref())
+    fips204_sign_internal(active(), key, mu.as_bytes(), rnd, on_reject)
 }
 
 /// Signs an M' that the caller formatted: FIPS 204, Algorithm 7 as the standard draws it.

@@ -9,6 +9,7 @@ use crate::fips204::ring::NttPoly;
 use crate::keccak::{self, States};
 use crate::kernels::QINV;
 use crate::kernels::pack::pack_eight;
+use core::arch::asm;
 use core::arch::x86_64::*;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Sub};
 
@@ -68,6 +69,20 @@ lanewise!(
     BitOr bitor _mm512_or_si512,
     BitXor bitxor _mm512_xor_si512
 );
+
+/// The 64-bit products of the even lanes. The compiler may not look inside: where only the low halves are asked for it
+/// would take the multiplication of whole 64-bit numbers, which is three times as much work.
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn mul_even(a: __m512i, b: __m512i) -> __m512i {
+    let product;
+    // SAFETY: an instruction on registers, of a feature that the function has.
+    unsafe {
+        asm!("vpmuldq {product}, {a}, {b}", product = lateout(zmm_reg) product, a = in(zmm_reg) a, b = in(zmm_reg) b,
+            options(pure, nomem, nostack, preserves_flags));
+    }
+    product
+}
 
 /// The odd lanes in the even places.
 #[inline(always)]
@@ -146,7 +161,7 @@ impl Lanes for I32x16 {
         let (q, q_inv) = (Self::splat(room, Q).0, Self::splat(room, QINV).0);
         // The low halves of x and of m·q agree, so their difference is 2^32 times the answer.
         let reduce = |x| {
-            let m = proven!(_mm512_mul_epu32(x, q_inv));
+            let m = proven!(mul_even(x, q_inv));
             proven!(_mm512_sub_epi64(x, _mm512_mul_epu32(m, q)))
         };
         high(I64x16 { even: reduce(x.even), odd: reduce(x.odd) })
@@ -156,7 +171,7 @@ impl Lanes for I32x16 {
         let (q, q_inv) = (Self::splat(room, Q).0, Self::splat(room, QINV).0);
         let mul = |a, zeta| {
             let x = proven!(_mm512_mul_epi32(a, zeta));
-            let m = proven!(_mm512_mul_epi32(x, q_inv));
+            let m = proven!(mul_even(x, q_inv));
             proven!(_mm512_sub_epi64(x, _mm512_mul_epi32(m, q)))
         };
         high(I64x16 { even: mul(self.0, zeta.0), odd: mul(odd(self.0), odd(zeta.0)) })
@@ -251,77 +266,52 @@ impl Lanes for I32x16 {
     }
 }
 
-/// A word of eight Keccak states.
-#[derive(Clone, Copy)]
-struct U64x8(__m512i);
+/// A word of N Keccak states, and their permutation: three-input logic and rotations in one instruction each.
+macro_rules! words {
+    ($name:ident, $register:ty, $states:literal, $permute:ident, $splat:ident, $xor:ident, $three:ident, $rotate:ident,
+        $load:ident, $store:ident) => {
+        #[derive(Clone, Copy)]
+        struct $name($register);
 
-impl Words for U64x8 {
-    #[inline(always)]
-    fn splat(x: u64) -> Self {
-        Self(proven!(_mm512_set1_epi64(x as i64)))
-    }
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(proven!(_mm512_xor_si512(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn xor3(self, b: Self, c: Self) -> Self {
-        Self(proven!(_mm512_ternarylogic_epi64::<0b1001_0110>(self.0, b.0, c.0)))
-    }
-    #[inline(always)]
-    fn chi(self, b: Self, c: Self) -> Self {
-        Self(proven!(_mm512_ternarylogic_epi64::<0b1101_0010>(self.0, b.0, c.0)))
-    }
-    #[inline(always)]
-    fn rotl<const R: i32>(self) -> Self {
-        Self(proven!(_mm512_rol_epi64::<R>(self.0)))
-    }
+        impl Words for $name {
+            #[inline(always)]
+            fn splat(x: u64) -> Self {
+                Self(proven!($splat(x as i64)))
+            }
+            #[inline(always)]
+            fn xor(self, other: Self) -> Self {
+                Self(proven!($xor(self.0, other.0)))
+            }
+            #[inline(always)]
+            fn xor3(self, b: Self, c: Self) -> Self {
+                Self(proven!($three::<0b1001_0110>(self.0, b.0, c.0)))
+            }
+            #[inline(always)]
+            fn chi(self, b: Self, c: Self) -> Self {
+                Self(proven!($three::<0b1101_0010>(self.0, b.0, c.0)))
+            }
+            #[inline(always)]
+            fn rotl<const R: i32>(self) -> Self {
+                Self(proven!($rotate::<R>(self.0)))
+            }
+        }
+
+        #[target_feature(enable = "avx512f,avx512vl")]
+        fn $permute(states: &mut States<$states>) {
+            let mut words = states.0.each_ref().map(|words| $name(proven!($load(words.as_ptr().cast()))));
+            keccak::permute(&mut words);
+            for (to, from) in states.0.iter_mut().zip(words) {
+                proven!($store(to.as_mut_ptr().cast(), from.0))
+            }
+        }
+    };
 }
-
-/// A word of four Keccak states.
-#[derive(Clone, Copy)]
-struct U64x4(__m256i);
-
-impl Words for U64x4 {
-    #[inline(always)]
-    fn splat(x: u64) -> Self {
-        Self(proven!(_mm256_set1_epi64x(x as i64)))
-    }
-    #[inline(always)]
-    fn xor(self, other: Self) -> Self {
-        Self(proven!(_mm256_xor_si256(self.0, other.0)))
-    }
-    #[inline(always)]
-    fn xor3(self, b: Self, c: Self) -> Self {
-        Self(proven!(_mm256_ternarylogic_epi64::<0b1001_0110>(self.0, b.0, c.0)))
-    }
-    #[inline(always)]
-    fn chi(self, b: Self, c: Self) -> Self {
-        Self(proven!(_mm256_ternarylogic_epi64::<0b1101_0010>(self.0, b.0, c.0)))
-    }
-    #[inline(always)]
-    fn rotl<const R: i32>(self) -> Self {
-        Self(proven!(_mm256_rol_epi64::<R>(self.0)))
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn permute_x8(states: &mut States<8>) {
-    let mut words = states.0.each_ref().map(|words| U64x8(proven!(_mm512_loadu_si512(words.as_ptr().cast()))));
-    keccak::permute(&mut words);
-    for (to, from) in states.0.iter_mut().zip(words) {
-        proven!(_mm512_storeu_si512(to.as_mut_ptr().cast(), from.0))
-    }
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-fn permute_x4(states: &mut States<4>) {
-    let mut words = states.0.each_ref().map(|words| U64x4(proven!(_mm256_loadu_si256(words.as_ptr().cast()))));
-    keccak::permute(&mut words);
-    for (to, from) in states.0.iter_mut().zip(words) {
-        proven!(_mm256_storeu_si256(to.as_mut_ptr().cast(), from.0))
-    }
-}
+words!(U64x8, __m512i, 8, permute_x8, _mm512_set1_epi64, _mm512_xor_si512, _mm512_ternarylogic_epi64, _mm512_rol_epi64,
+    _mm512_loadu_si512, _mm512_storeu_si512);
+words!(U64x4, __m256i, 4, permute_x4, _mm256_set1_epi64x, _mm256_xor_si256, _mm256_ternarylogic_epi64, _mm256_rol_epi64,
+    _mm256_loadu_si256, _mm256_storeu_si256);
+words!(U64x1, __m128i, 1, permute_x1, _mm_set1_epi64x, _mm_xor_si128, _mm_ternarylogic_epi64, _mm_rol_epi64,
+    _mm_loadl_epi64, _mm_storel_epi64);
 
 door!(Avx512, I32x16, ["avx512f,avx512bw,avx512dq,avx512vl,popcnt"], {
     fn name(&self) -> &'static str {
@@ -331,9 +321,7 @@ door!(Avx512, I32x16, ["avx512f,avx512bw,avx512dq,avx512vl,popcnt"], {
         8
     }
     fn keccak_x1(&self, states: &mut States<1>) {
-        let mut words = states.0.map(|[word]| word);
-        keccak::permute(&mut words);
-        states.0 = words.map(|word| [word]);
+        proven!(permute_x1(states))
     }
     fn keccak_x4(&self, states: &mut States<4>) {
         proven!(permute_x4(states))

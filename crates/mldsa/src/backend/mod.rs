@@ -155,7 +155,7 @@ pub(crate) trait Backend: Sync {
     /// See [`crate::kernels::ntt::inv_ntt`].
     fn inv_ntt(&self, w: &mut Coeffs);
     /// See [`crate::kernels::pointwise::dot`].
-    fn dot(&self, a: &[NttPoly], b: &[NttPoly], out: &mut Coeffs);
+    fn dot(&self, a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs);
     /// See [`crate::kernels::pointwise::add`].
     fn add(&self, a: &mut Coeffs, b: &Coeffs);
     /// See [`crate::kernels::pointwise::sub`].
@@ -193,7 +193,7 @@ macro_rules! door {
             $crate::backend::door! { @stamp $room, $lanes, [$($feature)?],
                 ntt::ntt => fn ntt(w: &mut Coeffs);
                 ntt::inv_ntt => fn inv_ntt(w: &mut Coeffs);
-                pointwise::dot => fn dot(a: &[NttPoly], b: &[NttPoly], out: &mut Coeffs);
+                pointwise::dot => fn dot(a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs);
                 pointwise::add => fn add(a: &mut Coeffs, b: &Coeffs);
                 pointwise::sub => fn sub(a: &mut Coeffs, b: &Coeffs);
                 round::power2round => fn power2round(r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);

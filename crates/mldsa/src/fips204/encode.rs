@@ -1,6 +1,6 @@
 //! Algorithms 20 to 28: keys, signatures and w1 as bytes.
 
-use super::params::{Array, D, Params};
+use super::params::{Array, D, Params, Q};
 use super::ring::Poly;
 use crate::backend::Room;
 use crate::ct::Wiped;
@@ -158,22 +158,17 @@ fn hint_bit_unpack<P: Params>(y: &[u8]) -> Option<P::K_<Poly>> {
     places[index..].iter().all(|&place| place == 0).then_some(h)
 }
 
-/// w1, packed for hashing.
+/// One polynomial of w1, packed for hashing. Shapes: out 32·W1_BITS bytes.
 /// FIPS 204, Algorithm 28, w1Encode.
-///
-/// Shapes: one polynomial; out 32·W1_BITS bytes of the 192 given.
-pub(crate) fn w1_encode<P: Params>(room: Room, w1: &Poly) -> ([u8; 192], usize) {
-    let mut bytes = [0; 192];
-    let len = 32 * P::W1_BITS as usize;
-    room.simple_bit_pack(P::W1_BITS, &w1.0, &mut bytes[..len]);
-    (bytes, len)
+pub(crate) fn w1_encode<P: Params>(room: Room, w1: &Poly, out: &mut [u8]) {
+    room.simple_bit_pack(P::W1_BITS, &w1.0, out)
 }
 
-/// t1·2^d, which is what w' is computed with (Algorithm 8, step 9). Bounds: in [0, 2^10); out [0, q).
-pub(crate) fn times_2_pow_d(t1: &Poly) -> Poly {
+/// -t1·2^d, which is what w' is computed with (Algorithm 8, step 9). Bounds: in [0, 2^10); out [0, q).
+pub(crate) fn minus_times_2_pow_d(t1: &Poly) -> Poly {
     Poly(t1.0.map(|x| {
         debug_assert!((0..1 << 10).contains(&x)); // and (2^10 - 1)·2^13 = q - 1
-        x << D
+        (Q - (x << D)) & -i32::from(x != 0)
     }))
 }
 

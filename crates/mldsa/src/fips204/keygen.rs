@@ -9,10 +9,9 @@ use crate::backend::Room;
 use crate::ct::{Wiped, declassify, declassify_all};
 use crate::keccak::Shake;
 
-/// Everything that a seed fixes.
+/// The keys that a seed fixes.
 pub(crate) struct KeyPair<P: Params> {
     pub(crate) pk: P::Pk,
-    pub(crate) a_hat: P::K_<P::L_<NttPoly>>,
     pub(crate) sk: SkParts<P>,
 }
 
@@ -21,21 +20,27 @@ pub(crate) struct KeyPair<P: Params> {
 /// FIPS 204, Algorithm 6, ML-DSA.KeyGen_internal.
 ///
 /// Time: independent of ξ, but for the rejections in ExpandA (public) and ExpandS (which say nothing of what is taken).
-/// Differs from the standard: Â is kept too, and the keys are left unencoded until somebody asks. All of it is written
-/// into `pair`, in place: a secret that moves leaves a copy where it was.
-pub(crate) fn keygen_internal<P: Params>(room: Room, xi: &[u8; 32], pair: &mut KeyPair<P>) {
+/// Differs from the standard: Â and ŝ1 are kept too, and the private key is left unencoded until somebody asks. All of
+/// it is written in place: a secret that moves leaves a copy where it was.
+pub(crate) fn keygen_internal<P: Params>(
+    room: Room,
+    xi: &[u8; 32],
+    pair: &mut KeyPair<P>,
+    a_hat: &mut P::K_<P::L_<NttPoly>>,
+    s1_hat: &mut P::L_<NttPoly>,
+) {
     // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
     let seeds = Wiped(Shake::h::<128>(room, &[xi, &[P::K as u8, P::L as u8]]));
     let rho_prime = Wiped(part::<64>(&seeds, 32));
-    let KeyPair { pk, a_hat, sk } = pair;
+    let KeyPair { pk, sk } = pair;
     sk.rho = declassify(part(&seeds, 0)); // the first 32 bytes of the public key
     sk.k.copy_from_slice(&seeds[96..]);
     // 3: Â ← ExpandA(ρ)
-    *a_hat = expand_a::<P>(room, &sk.rho);
+    expand_a::<P>(room, &sk.rho, a_hat);
     // 4: (s1, s2) ← ExpandS(ρ')
     expand_s::<P>(room, &rho_prime, &mut sk.s1, &mut sk.s2);
     // 5 and 6: (t1, t0) ← Power2Round(NTT⁻¹(Â ∘ NTT(s1)) + s2)
-    let t1 = public_part::<P>(room, a_hat, &sk.s1, &sk.s2, &mut sk.t0);
+    let t1 = public_part::<P>(room, a_hat, sk.s1.as_ref(), sk.s2.as_ref(), s1_hat, sk.t0.as_mut());
     // 8: pk ← pkEncode(ρ, t1)
     *pk = pk_encode::<P>(room, &sk.rho, declassify_all(t1.as_ref())); // the public key
     // 9: tr ← H(pk, 64)
@@ -47,7 +52,6 @@ impl<P: Params> KeyPair<P> {
     pub(crate) fn blank() -> Self {
         KeyPair {
             pk: P::Pk::from_fn(|_| 0),
-            a_hat: P::K_::from_fn(|_| P::L_::from_fn(|_| NttPoly::ZERO)),
             sk: SkParts {
                 rho: [0; 32],
                 k: Wiped([0; 32]),
@@ -60,27 +64,33 @@ impl<P: Params> KeyPair<P> {
     }
 }
 
+/// Â of zeros, to be written over.
+pub(crate) fn blank_matrix<P: Params>() -> P::K_<P::L_<NttPoly>> {
+    P::K_::from_fn(|_| P::L_::from_fn(|_| NttPoly::ZERO))
+}
+
 /// t = A·s1 + s2, as t1 and t0: steps 5 and 6, which the import of an expanded key repeats.
 ///
 /// A·s1 alone gives s1 away, so it is wiped.
 pub(crate) fn public_part<P: Params>(
     room: Room,
     a_hat: &P::K_<P::L_<NttPoly>>,
-    s1: &P::L_<Poly>,
-    s2: &P::K_<Poly>,
-    t0: &mut P::K_<Poly>,
+    s1: &[Poly],
+    s2: &[Poly],
+    s1_hat: &mut P::L_<NttPoly>,
+    t0: &mut [Poly],
 ) -> P::K_<Poly> {
-    let mut s1_hat = Wiped(P::L_::from_fn(|_| NttPoly::ZERO));
-    for (s1_hat, s1) in s1_hat.as_mut().iter_mut().zip(s1.as_ref()) {
-        *s1_hat = s1.ntt(room);
+    for (s1_hat, s1) in s1_hat.as_mut().iter_mut().zip(s1) {
+        s1.ntt(room, s1_hat);
     }
-    P::K_::from_fn(|i| {
-        let a_s1 = Wiped(NttPoly::dot(room, a_hat.as_ref()[i].as_ref(), s1_hat.as_ref()).inv_ntt(room));
-        let t = Wiped(a_s1.add(room, &s2.as_ref()[i]));
-        let (t1, low) = power2round(room, &t);
-        t0.as_mut()[i] = low;
-        t1
-    })
+    let mut t = Wiped(Poly::ZERO);
+    let mut t1 = P::K_::from_fn(|_| Poly::ZERO);
+    for ((row, s2), (t1, t0)) in a_hat.as_ref().iter().zip(s2).zip(t1.as_mut().iter_mut().zip(t0)) {
+        t.product(room, row.as_ref(), s1_hat.as_ref());
+        t.add(room, s2);
+        power2round(room, &t, t1, t0);
+    }
+    t1
 }
 
 /// N bytes from `at` on.

@@ -4,7 +4,7 @@
 //! |---|---|
 //! | Tables 1 and 2 | [`params`] |
 //! | 1, 6 | [`keygen`] |
-//! | 2, 4, 7 | [`sign`] |
+//! | 2, 4, 7 | [`sign`], the loop in [`flight`] |
 //! | 3, 5, 8 | [`verify`] |
 //! | 9 to 13, 16 to 19 | `kernels::pack` |
 //! | 14, 15 | `kernels::reject` |
@@ -14,6 +14,7 @@
 //! | 41 to 49 | [`ring`] names them, `kernels::ntt` and `kernels::pointwise` compute them |
 
 pub(crate) mod encode;
+pub(crate) mod flight;
 pub(crate) mod keygen;
 pub(crate) mod params;
 pub(crate) mod ring;

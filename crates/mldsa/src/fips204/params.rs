@@ -71,6 +71,8 @@ pub trait Params: Copy + Send + Sync + 'static {
     /// Bits of a coefficient of w1: bitlen ((q-1)/(2γ2) - 1).
     #[allow(clippy::integer_division_remainder_used, reason = "a constant")]
     const W1_BITS: u32 = ((Q - 1) / (2 * Self::GAMMA2) - 1).ilog2() + 1;
+    /// Bytes of w1Encode(w1) (Algorithm 28): at most 1024.
+    const W1_LEN: usize = 32 * Self::K * Self::W1_BITS as usize;
     /// Bytes of c̃: λ/4.
     const C_TILDE_LEN: usize = Self::LAMBDA >> 2;
     /// Bytes of a public key (Algorithm 22).

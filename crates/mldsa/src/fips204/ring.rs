@@ -17,30 +17,43 @@ impl Poly {
     /// The zero polynomial.
     pub(crate) const ZERO: Poly = Poly([0; 256]);
 
+    /// w_hat = NTT(self).
     /// FIPS 204, Algorithm 41, NTT.
-    pub(crate) fn ntt(&self, room: Room) -> NttPoly {
-        let mut w_hat = NttPoly(self.0);
+    pub(crate) fn ntt(&self, room: Room, w_hat: &mut NttPoly) {
+        w_hat.0 = self.0;
         room.ntt(&mut w_hat.0);
-        w_hat
     }
 
-    /// self + other.
-    pub(crate) fn add(&self, room: Room, other: &Poly) -> Poly {
-        let mut sum = self.clone();
-        room.add(&mut sum.0, &other.0);
-        sum
+    /// self = NTT^-1(a · b): one row of a matrix times a vector, or a single product.
+    /// FIPS 204, Algorithm 42, NTT^-1.
+    /// FIPS 204, Algorithm 47, ScalarVectorNTT.
+    /// FIPS 204, Algorithm 48, MatrixVectorNTT.
+    pub(crate) fn product(&mut self, room: Room, a: &[NttPoly], b: &[NttPoly]) {
+        room.dot(a, b, None, &mut self.0);
+        room.inv_ntt(&mut self.0);
     }
 
-    /// self - other.
-    pub(crate) fn sub(&self, room: Room, other: &Poly) -> Poly {
-        let mut difference = self.clone();
-        room.sub(&mut difference.0, &other.0);
-        difference
+    /// self = NTT^-1(a · b + c ∘ d): one more product in the sum.
+    pub(crate) fn product_and_one(
+        &mut self,
+        room: Room,
+        a: &[NttPoly],
+        b: &[NttPoly],
+        c: &NttPoly,
+        d: &NttPoly,
+    ) {
+        room.dot(a, b, Some((c, d)), &mut self.0);
+        room.inv_ntt(&mut self.0);
     }
 
-    /// -self.
-    pub(crate) fn neg(&self, room: Room) -> Poly {
-        Poly::ZERO.sub(room, self)
+    /// self = self + other.
+    pub(crate) fn add(&mut self, room: Room, other: &Poly) {
+        room.add(&mut self.0, &other.0);
+    }
+
+    /// self = self - other.
+    pub(crate) fn sub(&mut self, room: Room, other: &Poly) {
+        room.sub(&mut self.0, &other.0);
     }
 
     /// ‖self‖∞ < bound.
@@ -55,38 +68,15 @@ impl NttPoly {
     /// One in every place: the factor 2^-32 that a product carries, when nothing else is wanted.
     const ONE: NttPoly = NttPoly([1; 256]);
 
-    /// One row of Â times a vector.
-    /// FIPS 204, Algorithm 48, MatrixVectorNTT.
-    pub(crate) fn dot(room: Room, row: &[NttPoly], v: &[NttPoly]) -> NttPoly {
-        let mut sum = NttPoly::ZERO;
-        room.dot(row, v, &mut sum.0);
-        sum
-    }
-
-    /// self ∘ other.
-    /// FIPS 204, Algorithm 47, ScalarVectorNTT (one entry of the vector).
-    pub(crate) fn mul(&self, room: Room, other: &NttPoly) -> NttPoly {
-        Self::dot(room, core::slice::from_ref(self), core::slice::from_ref(other))
-    }
-
-    /// The difference of two products.
-    pub(crate) fn sub(mut self, room: Room, other: &NttPoly) -> NttPoly {
-        room.sub(&mut self.0, &other.0);
-        self
-    }
-
-    /// The polynomial of a product.
-    /// FIPS 204, Algorithm 42, NTT^-1.
-    pub(crate) fn inv_ntt(self, room: Room) -> Poly {
-        let mut w = Poly(self.0);
-        room.inv_ntt(&mut w.0);
-        w
-    }
-
     /// The polynomial of a transform that is no product.
-    pub(crate) fn undo_ntt(&self, room: Room) -> Poly {
-        self.mul(room, &NttPoly::ONE).inv_ntt(room)
+    pub(crate) fn undo_ntt(&self, room: Room, w: &mut Poly) {
+        w.product(room, one(self), one(&NttPoly::ONE))
     }
+}
+
+/// A slice of one.
+pub(crate) fn one(poly: &NttPoly) -> &[NttPoly] {
+    core::slice::from_ref(poly)
 }
 
 impl Wipe for Poly {

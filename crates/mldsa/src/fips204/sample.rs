@@ -1,7 +1,7 @@
 //! Algorithms 29 to 34: pseudorandom polynomials. Matrices, secrets and masks are sampled as many at a time as the room
 //! has Keccak states side by side.
 
-use super::params::{Array, Params, Q};
+use super::params::{Params, Q};
 use super::ring::{NttPoly, Poly};
 use crate::backend::Room;
 use crate::ct::Wiped;
@@ -20,54 +20,66 @@ const MASK_BLOCKS: usize = 5;
 /// Calls `$f::<N>` with the least N of 1, 4, 8 that the room has and that takes all of `$left`, or with the greatest;
 /// gives N. States that nobody needs go along for nothing.
 macro_rules! as_wide_as_fits {
-    ($room:expr, $left:expr, $f:ident($($arg:expr),*)) => {
+    ($room:expr, $left:expr, $f:ident$(::<$p:ident>)?($($arg:expr),*)) => {
         match $room.width().min($left) {
-            5.. => { $f::<8>($($arg),*); 8 }
-            2..=4 => { $f::<4>($($arg),*); 4 }
-            _ => { $f::<1>($($arg),*); 1 }
+            5.. => { $f::<$($p,)? 8>($($arg),*); 8 }
+            2..=4 => { $f::<$($p,)? 4>($($arg),*); 4 }
+            _ => { $f::<$($p,)? 1>($($arg),*); 1 }
         }
     };
 }
 
+/// The first bytes of H(c̃), which are nearly always enough for `sample_in_ball`.
+pub(crate) type BallBlock = [u8; H_BLOCK];
+
 /// c with τ coefficients ±1 and the rest 0.
 /// FIPS 204, Algorithm 29, SampleInBall.
 ///
-/// Shapes: c_tilde λ/4 bytes; c in R_q.
+/// Shapes: c_tilde λ/4 bytes; block the first bytes of H(c_tilde); c in R_q.
 /// Time: shows c_tilde, which the signature shows; see SECURITY.md for attempts that are rejected.
-pub(crate) fn sample_in_ball<P: Params>(room: Room, c_tilde: &[u8]) -> Poly {
-    let mut c = Poly::ZERO;
-    let mut ctx = Shake::shake256(room);
-    ctx.absorb([c_tilde]);
-    let mut s = [0; 8];
-    ctx.squeeze([&mut s]);
-    let mut signs = u64::from_le_bytes(s);
+pub(crate) fn sample_in_ball<P: Params>(room: Room, c_tilde: &[u8], block: &BallBlock, c: &mut Poly) {
+    let (s, first) = block.split_at(8);
+    let mut signs = s.first_chunk().map_or(0, |s| u64::from_le_bytes(*s));
+    let mut first = first.iter().copied();
+    // Beyond the block, the hash is asked again from its beginning: less than once in 2^30 challenges at level 87.
+    let mut more: Option<Shake> = None;
+    let mut next = || {
+        first.next().unwrap_or_else(|| {
+            let ctx = more.get_or_insert_with(|| {
+                let mut ctx = Shake::shake256(room);
+                ctx.absorb([c_tilde]);
+                ctx.squeeze([&mut [0; H_BLOCK]]);
+                ctx
+            });
+            let mut byte = [0];
+            ctx.squeeze([&mut byte]);
+            byte[0]
+        })
+    };
+    c.0 = [0; 256];
     for i in 256 - P::TAU..256 {
         let j = loop {
-            let mut j = [0];
-            ctx.squeeze([&mut j]);
-            if usize::from(j[0]) <= i {
-                break usize::from(j[0]);
+            let j = usize::from(next());
+            if j <= i {
+                break j;
             }
         };
         c.0[i] = c.0[j];
         c.0[j] = if signs & 1 == 0 { 1 } else { Q - 1 };
         signs >>= 1;
     }
-    c
 }
 
 /// Â, row by row.
 /// FIPS 204, Algorithm 32, ExpandA.
 ///
 /// Shapes: k rows of l polynomials in T_q. Entry (r, s) is sampled from ρ || s || r.
-pub(crate) fn expand_a<P: Params>(room: Room, rho: &[u8; 32]) -> P::K_<P::L_<NttPoly>> {
-    let mut a_hat = P::K_::from_fn(|_| P::L_::from_fn(|_| NttPoly::ZERO));
+pub(crate) fn expand_a<P: Params>(room: Room, rho: &[u8; 32], a_hat: &mut P::K_<P::L_<NttPoly>>) {
     let mut entry = 0;
     while entry < P::K * P::L {
         entry +=
             as_wide_as_fits!(room, P::K * P::L - entry, rej_ntt_poly(room, rho, entry, P::L, a_hat.as_mut()));
     }
-    a_hat
 }
 
 /// N entries of Â from `entry` on, counted row by row; those past the last are left out.
@@ -130,6 +142,7 @@ pub(crate) fn expand_s<P: Params>(
     }
 }
 
+/// FIPS 204, Algorithm 11, IntegerToBytes (the counters).
 /// The next N polynomials, sampled from ρ' || r, ρ' || r + 1, …; those past the last are left out.
 /// FIPS 204, Algorithm 31, RejBoundedPoly.
 fn rej_bounded_poly<'a, const N: usize>(
@@ -141,7 +154,10 @@ fn rej_bounded_poly<'a, const N: usize>(
 ) where
     States<N>: Width<N>,
 {
-    let mut ctx = seeded::<N>(room, rho_prime, r as u16);
+    let mut ctx = Sponge::<N>::shake256(room);
+    ctx.absorb([&rho_prime[..]; N]);
+    let counters: [[u8; 2]; N] = core::array::from_fn(|n| (r as u16 + n as u16).to_le_bytes());
+    ctx.absorb(counters.each_ref().map(|counter| &counter[..]));
     let mut polys: [Option<&mut Poly>; N] = core::array::from_fn(|_| polys.next());
     let mut filled = polys.each_ref().map(|poly| if poly.is_some() { 0 } else { 256 });
     let mut blocks = Wiped([[0; H_BLOCK]; N]);
@@ -155,50 +171,73 @@ fn rej_bounded_poly<'a, const N: usize>(
     }
 }
 
-/// y, with coefficients in (-γ1, γ1].
+/// One polynomial of a mask to be sampled: y[r] of the attempt κ is sampled from ρ'' || κ + r.
+pub(crate) struct Mask<'a> {
+    /// ρ''.
+    pub(crate) rho_pp: &'a [u8; 64],
+    /// κ + r.
+    pub(crate) counter: u16,
+    /// Where it goes.
+    pub(crate) y: &'a mut Poly,
+}
+
+/// Polynomials with coefficients in (-γ1, γ1]: y of one attempt, or of several side by side.
 /// FIPS 204, Algorithm 34, ExpandMask.
 ///
-/// Shapes: rho_pp 64 bytes; y in R_q^l from counters κ .. κ + l, written where it will be wiped.
-pub(crate) fn expand_mask<P: Params>(room: Room, rho_pp: &[u8; 64], kappa: u16, y: &mut P::L_<Poly>) {
-    let mut r = 0;
-    while r < P::L {
-        let polys = &mut y.as_mut()[r..];
-        r += as_wide_as_fits!(
-            room,
-            polys.len(),
-            mask_polys(room, P::GAMMA1, P::Z_BITS, rho_pp, kappa + r as u16, polys)
-        );
+/// Shapes: `count` masks.
+pub(crate) fn expand_mask<'a, P: Params>(
+    room: Room,
+    count: usize,
+    mut masks: impl Iterator<Item = Mask<'a>>,
+) {
+    let mut done = 0;
+    while done < count {
+        done += as_wide_as_fits!(room, count - done, mask_polys::<P>(room, &mut masks));
     }
 }
 
-/// The first N of `polys`, from counters `kappa` on.
-fn mask_polys<const N: usize>(
-    room: Room,
-    gamma1: i32,
-    bits: u32,
-    rho_pp: &[u8; 64],
-    kappa: u16,
-    polys: &mut [Poly],
-) where
+/// The next N polynomials, or those that are left.
+fn mask_polys<'a, P: Params, const N: usize>(room: Room, masks: &mut impl Iterator<Item = Mask<'a>>)
+where
     States<N>: Width<N>,
 {
-    let mut ctx = seeded::<N>(room, rho_pp, kappa);
+    let masks: [Option<Mask<'a>>; N] = core::array::from_fn(|_| masks.next());
+    let mut seeds = Wiped([[0; 66]; N]);
+    for (seed, mask) in seeds.iter_mut().zip(masks.iter().flatten()) {
+        seed[..64].copy_from_slice(mask.rho_pp);
+        seed[64..].copy_from_slice(&mask.counter.to_le_bytes());
+    }
+    let mut ctx = Sponge::<N>::shake256(room);
+    ctx.absorb(seeds.each_ref().map(|seed| &seed[..]));
     let mut v = Wiped([[0; MASK_BLOCKS * H_BLOCK]; N]);
     ctx.squeeze(v.each_mut().map(|v| &mut v[..]));
-    for (v, y) in v.iter().zip(polys) {
-        room.bit_unpack(bits, gamma1, &v[..32 * bits as usize], &mut y.0);
+    for (v, mask) in v.iter().zip(masks.into_iter().flatten()) {
+        room.bit_unpack(P::Z_BITS, P::GAMMA1, &v[..32 * P::Z_BITS as usize], &mut mask.y.0);
     }
 }
 
-/// H of seed || counter, N counters one after the other, two bytes each.
-/// FIPS 204, Algorithm 11, IntegerToBytes.
-fn seeded<const N: usize>(room: Room, seed: &[u8; 64], counter: u16) -> Sponge<N>
+/// H of inputs of equal length, as many at a time as the room has states side by side.
+///
+/// Shapes: as many outputs as inputs, of equal length, at most one block.
+pub(crate) fn h_side_by_side(room: Room, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
+    debug_assert!(inputs.len() == outputs.len());
+    let mut done = 0;
+    while done < inputs.len() {
+        let (inputs, outputs) = (&inputs[done..], &mut outputs[done..]);
+        done += as_wide_as_fits!(room, inputs.len(), h_group(room, inputs, outputs));
+    }
+}
+
+/// The first N of them.
+fn h_group<const N: usize>(room: Room, inputs: &[&[u8]], outputs: &mut [&mut [u8]])
 where
     States<N>: Width<N>,
 {
     let mut ctx = Sponge::<N>::shake256(room);
-    ctx.absorb([&seed[..]; N]);
-    let counters: [[u8; 2]; N] = core::array::from_fn(|n| (counter + n as u16).to_le_bytes());
-    ctx.absorb(counters.each_ref().map(|counter| &counter[..]));
-    ctx
+    ctx.absorb(core::array::from_fn(|n| inputs[n.min(inputs.len() - 1)]));
+    let mut blocks = Wiped([[0; H_BLOCK]; N]);
+    ctx.squeeze(blocks.each_mut().map(|block| &mut block[..]));
+    for (block, output) in blocks.iter().zip(outputs) {
+        output.copy_from_slice(&block[..output.len()]);
+    }
 }

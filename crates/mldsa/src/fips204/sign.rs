@@ -1,21 +1,22 @@
-//! Algorithms 2, 4 and 7: signing. Put the standard beside `sign_internal` and follow with a finger.
+//! Algorithms 2, 4 and 7: signing. Put the standard beside this file and follow with a finger: the steps of Algorithm 7
+//! stand in `nonce_seed`, `commit`, `challenge` and `respond`, in this order. Its loop (steps 8, 10 and 32) is in
+//! `flight.rs`, because it runs for many attempts at a time.
 
 use super::encode::{sig_encode, w1_encode};
-use super::params::{Array, MAX_ATTEMPTS};
-use super::ring::{NttPoly, Poly};
-use super::round::{high_bits, low_bits, make_hint};
-use super::sample::{expand_mask, sample_in_ball};
+use super::params::{Array, Params};
+use super::ring::{NttPoly, Poly, one};
+use super::round::{decompose, make_hint};
+use super::sample::{BallBlock, h_side_by_side, sample_in_ball};
 use crate::api::{ExpandedSigningKey, ParameterSet};
 use crate::backend::Room;
-use crate::ct::{Wiped, declassify, declassify_all};
-use crate::error::Error;
+use crate::ct::{Wipe, Wiped, declassify, declassify_all};
 use crate::keccak::Shake;
 
 /// Which check refused an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(unreachable_pub, reason = "public under the feature hazmat")]
 pub enum Rejection {
-    /// Step 23: ‖z‖∞ >= γ1 - β.
+    /// Step 23: ‖z‖∞ >= γ1 - β, and ‖r0‖∞ < γ2 - β.
     Z,
     /// Step 23: ‖r0‖∞ >= γ2 - β.
     R0,
@@ -25,110 +26,189 @@ pub enum Rejection {
     Hint,
 }
 
-/// Finds a signature for the message representative μ. Algorithms 2 and 4 make μ from a message or its digest
-/// (`message.rs`), draw rnd, and call this.
+/// Bytes of μ || w1Encode(w1), at most.
+pub(crate) const COMMITMENT_MAX: usize = 64 + 1024;
+
+/// Step 7 of Algorithm 7: what the masks of all attempts are sampled from.
+///
+/// Algorithms 2 and 4 make μ from a message or its digest (`message.rs`), draw rnd, and come here.
 /// FIPS 204, Algorithm 2, ML-DSA.Sign.
 /// FIPS 204, Algorithm 4, HashML-DSA.Sign.
 /// FIPS 204, Algorithm 7, ML-DSA.Sign_internal.
 ///
-/// Shapes: mu 64 bytes; rnd 32 bytes, zeros for the deterministic variant; `on_reject` is told of each refused attempt.
-/// Bounds: out ‖z‖∞ < γ1 - β, at most ω ones in h.
-/// Time: independent of the key and of y; shows the number of refused attempts, which check refused, and c̃
-/// (SECURITY.md, "What may leak").
+/// Shapes: mu 64 bytes; rnd 32 bytes, zeros for the deterministic variant.
 /// Differs from the standard: μ is computed by the caller (step 6); ŝ1, ŝ2, t̂0 and Â come with the key (steps 1 to 5).
-/// Errors: `AttemptsExhausted` after the bound of Appendix C.
-pub(crate) fn sign_internal<P: ParameterSet>(
+pub(crate) fn nonce_seed<P: ParameterSet>(
     room: Room,
     sk: &ExpandedSigningKey<P>,
     mu: &[u8; 64],
     rnd: &[u8; 32],
-    mut on_reject: impl FnMut(Rejection),
-) -> Result<P::Sig, Error> {
-    let (a_hat, s1_hat, s2_hat, t0_hat) =
-        (sk.a_hat.as_ref(), sk.s1_hat.as_ref(), sk.s2_hat.as_ref(), sk.t0_hat.as_ref());
+    rho_pp: &mut [u8; 64],
+) {
     // 7: ρ'' ← H(K || rnd || μ, 64)
-    let rho_pp = Wiped(Shake::h::<64>(room, &[&*sk.k, rnd, mu]));
-    let mut y = Wiped(P::L_::from_fn(|_| Poly::ZERO));
-    // 8, 10 and 32: κ ← 0; κ ← κ + ℓ for each further attempt. At most 821·7, which fits 16 bits.
-    for kappa in (0..MAX_ATTEMPTS as u16).map(|attempt| attempt * P::L as u16) {
-        // 11: y ← ExpandMask(ρ'', κ)
-        expand_mask::<P>(room, &rho_pp, kappa, &mut y);
-        // 12: w ← NTT⁻¹(Â ∘ NTT(y))
-        let y_hat = Wiped(P::L_::from_fn(|i| y.as_ref()[i].ntt(room)));
-        let w =
-            Wiped(P::K_::from_fn(|i| NttPoly::dot(room, a_hat[i].as_ref(), y_hat.as_ref()).inv_ntt(room)));
-        // 13: w1 ← HighBits(w)
-        // 15: c̃ ← H(μ || w1Encode(w1), λ/4)
-        let mut ctx = Shake::shake256(room);
-        ctx.absorb([mu]);
-        for w in w.as_ref() {
-            let (w1, len) = w1_encode::<P>(room, &high_bits::<P>(room, w));
-            ctx.absorb([&w1[..len]]);
-        }
-        let mut c_tilde = P::CTilde::from_fn(|_| 0);
-        ctx.squeeze([c_tilde.as_mut()]);
-        // c̃ of the accepted attempt is the signature's first part. Of a refused one it is a hash of a w1 that is never
-        // shown; the argument that it says nothing of the key is in SECURITY.md.
-        let c_tilde = declassify(c_tilde);
-        // 16: c ← SampleInBall(c̃)
-        // 17: ĉ ← NTT(c)
-        let c_hat = sample_in_ball::<P>(room, c_tilde.as_ref()).ntt(room);
-        // 18: ⟨⟨cs1⟩⟩ ← NTT⁻¹(ĉ ∘ ŝ1)
-        // 20: z ← y + ⟨⟨cs1⟩⟩
-        let z = Wiped(P::L_::from_fn(|i| {
-            let cs1 = Wiped(c_hat.mul(room, &s1_hat[i]).inv_ntt(room));
-            y.as_ref()[i].add(room, &cs1)
-        }));
-        // 23: if ‖z‖∞ ≥ γ1 − β then (z, h) ← ⊥
-        if !passes(all_below(room, z.as_ref(), P::GAMMA1 - P::BETA)) {
-            on_reject(Rejection::Z);
-            continue;
-        }
-        // 19: ⟨⟨cs2⟩⟩ ← NTT⁻¹(ĉ ∘ ŝ2), and w − ⟨⟨cs2⟩⟩, which steps 21 and 26 both take
-        let r = Wiped(P::K_::from_fn(|i| {
-            let cs2 = Wiped(c_hat.mul(room, &s2_hat[i]).inv_ntt(room));
-            w.as_ref()[i].sub(room, &cs2)
-        }));
-        // 21: r0 ← LowBits(w − ⟨⟨cs2⟩⟩)
-        let r0 = Wiped(P::K_::from_fn(|i| low_bits::<P>(room, &r.as_ref()[i])));
-        // 23: if ‖r0‖∞ ≥ γ2 − β then (z, h) ← ⊥
-        if !passes(all_below(room, r0.as_ref(), P::GAMMA2 - P::BETA)) {
-            on_reject(Rejection::R0);
-            continue;
-        }
-        // 25: ⟨⟨ct0⟩⟩ ← NTT⁻¹(ĉ ∘ t̂0)
-        let ct0 = Wiped(P::K_::from_fn(|i| c_hat.mul(room, &t0_hat[i]).inv_ntt(room)));
-        // 28: if ‖⟨⟨ct0⟩⟩‖∞ ≥ γ2 then (z, h) ← ⊥
-        if !passes(all_below(room, ct0.as_ref(), P::GAMMA2)) {
-            on_reject(Rejection::Ct0);
-            continue;
-        }
-        // 26: h ← MakeHint(−⟨⟨ct0⟩⟩, w − ⟨⟨cs2⟩⟩ + ⟨⟨ct0⟩⟩)
-        let mut ones = 0;
-        let h = Wiped(P::K_::from_fn(|i| {
-            let ct0 = &ct0.as_ref()[i];
-            let (h, ones_here) = make_hint::<P>(room, &ct0.neg(room), &r.as_ref()[i].add(room, ct0));
-            ones += ones_here;
-            h
-        }));
-        // 28: if the number of 1's in h is greater than ω then (z, h) ← ⊥
-        if !passes(ones <= P::OMEGA) {
-            on_reject(Rejection::Hint);
-            continue;
-        }
-        // 33: σ ← sigEncode(c̃, z mod± q, h): accepted, so z and h are the signature
-        return Ok(sig_encode::<P>(room, &c_tilde, declassify_all(z.as_ref()), declassify_all(h.as_ref())));
-    }
-    Err(Error::AttemptsExhausted)
+    *rho_pp = Shake::h::<64>(room, &[&*sk.k, rnd, mu]);
 }
 
-/// Whether an attempt passes a check. Which check refuses may be shown: refused attempts are independent of each other
-/// and of the next (section 3.2).
+/// Room for one attempt at a time; wiped on drop.
+pub(crate) struct Scratch<P: Params> {
+    y_hat: P::L_<NttPoly>,
+    z: P::L_<Poly>,
+    r: P::K_<Poly>,
+    h: P::K_<Poly>,
+    w1: Poly,
+    r0: Poly,
+    product: Poly,
+}
+
+impl<P: Params> Scratch<P> {
+    /// Zeros, to be written over.
+    pub(crate) fn blank() -> Self {
+        Scratch {
+            y_hat: P::L_::from_fn(|_| NttPoly::ZERO),
+            z: P::L_::from_fn(|_| Poly::ZERO),
+            r: P::K_::from_fn(|_| Poly::ZERO),
+            h: P::K_::from_fn(|_| Poly::ZERO),
+            w1: Poly::ZERO,
+            r0: Poly::ZERO,
+            product: Poly::ZERO,
+        }
+    }
+}
+
+impl<P: Params> Drop for Scratch<P> {
+    fn drop(&mut self) {
+        self.y_hat.wipe();
+        self.z.wipe();
+        self.r.wipe();
+        self.h.wipe();
+        [&mut self.w1, &mut self.r0, &mut self.product].into_iter().for_each(Poly::wipe);
+    }
+}
+
+/// Steps 12 and 13 of Algorithm 7: w = A·y, and μ || w1Encode(HighBits(w)), which step 15 hashes.
+///
+/// Shapes: y from ExpandMask (step 11); commitment of `COMMITMENT_MAX` bytes, of which 64 + `W1_LEN` are written.
+/// Time: independent of everything.
+pub(crate) fn commit<P: ParameterSet>(
+    room: Room,
+    sk: &ExpandedSigningKey<P>,
+    mu: &[u8; 64],
+    y: &P::L_<Poly>,
+    scratch: &mut Scratch<P>,
+    w: &mut P::K_<Poly>,
+    commitment: &mut [u8; COMMITMENT_MAX],
+) {
+    let Scratch { y_hat, w1, r0, .. } = scratch;
+    // 12: w ← NTT⁻¹(Â ∘ NTT(y))
+    for (y, y_hat) in y.as_ref().iter().zip(y_hat.as_mut()) {
+        y.ntt(room, y_hat);
+    }
+    let (first, rest) = commitment.split_at_mut(64);
+    first.copy_from_slice(mu);
+    let encoded = rest.chunks_exact_mut(32 * P::W1_BITS as usize);
+    for ((row, w), encoded) in sk.a_hat.as_ref().iter().zip(w.as_mut()).zip(encoded) {
+        w.product(room, row.as_ref(), y_hat.as_ref());
+        // 13: w1 ← HighBits(w)
+        decompose::<P>(room, w, w1, r0);
+        w1_encode::<P>(room, w1, encoded);
+    }
+}
+
+/// Step 15 of Algorithm 7, and the first block of step 16's hash, for attempts side by side.
+///
+/// Shapes: as many of each; commitments as `commit` leaves them.
+pub(crate) fn challenge<P: Params, const A: usize>(
+    room: Room,
+    attempts: usize,
+    commitments: &[[u8; COMMITMENT_MAX]; A],
+    c_tilde: &mut [P::CTilde; A],
+    blocks: &mut [BallBlock; A],
+) {
+    // 15: c̃ ← H(μ || w1Encode(w1), λ/4)
+    let inputs = commitments.each_ref().map(|commitment| &commitment[..64 + P::W1_LEN]);
+    let mut outputs = c_tilde.each_mut().map(|c_tilde| c_tilde.as_mut());
+    h_side_by_side(room, &inputs[..attempts], &mut outputs[..attempts]);
+    // 16, first part: H(c̃)
+    let inputs = c_tilde.each_ref().map(|c_tilde| c_tilde.as_ref());
+    let mut outputs = blocks.each_mut().map(|block| &mut block[..]);
+    h_side_by_side(room, &inputs[..attempts], &mut outputs[..attempts]);
+}
+
+/// Steps 16 to 33 of Algorithm 7: the signature, or which check refuses the attempt.
+///
+/// Bounds: out ‖z‖∞ < γ1 - β, at most ω ones in h.
+/// Time: independent of the key and of y; shows c̃, which check refuses, and at which polynomial (SECURITY.md, "What may
+/// leak").
+/// Differs from the standard: r0 is checked before z, and each polynomial as soon as it is there, because most attempts
+/// are refused and by r0 at that.
+pub(crate) fn respond<P: ParameterSet>(
+    room: Room,
+    sk: &ExpandedSigningKey<P>,
+    y: &P::L_<Poly>,
+    w: &P::K_<Poly>,
+    c_tilde: &P::CTilde,
+    block: &BallBlock,
+    scratch: &mut Scratch<P>,
+) -> Result<P::Sig, Rejection> {
+    let Scratch { z, r, h, w1, r0, product, .. } = scratch;
+    // c̃ of the accepted attempt is the signature's first part. Of a refused one it is a hash of a w1 that is never
+    // shown; the argument that it says nothing of the key is in SECURITY.md.
+    let (c_tilde, block) = declassify((c_tilde.clone(), *block));
+    // 16: c ← SampleInBall(c̃)
+    // 17: ĉ ← NTT(c)
+    let mut c_hat = NttPoly::ZERO;
+    sample_in_ball::<P>(room, c_tilde.as_ref(), &block, product);
+    product.ntt(room, &mut c_hat);
+    let c_hat = one(&c_hat);
+    for ((s2_hat, w), r) in sk.s2_hat.as_ref().iter().zip(w.as_ref()).zip(r.as_mut()) {
+        // 19: ⟨⟨cs2⟩⟩ ← NTT⁻¹(ĉ ∘ ŝ2), and w − ⟨⟨cs2⟩⟩, which steps 21 and 26 both take
+        product.product(room, c_hat, one(s2_hat));
+        r.0 = w.0;
+        r.sub(room, product);
+        // 21: r0 ← LowBits(w − ⟨⟨cs2⟩⟩)
+        decompose::<P>(room, r, w1, r0);
+        // 23, second half: if ‖r0‖∞ ≥ γ2 − β then (z, h) ← ⊥
+        if !passes(r0.norm_below(room, P::GAMMA2 - P::BETA)) {
+            return Err(Rejection::R0);
+        }
+    }
+    for ((s1_hat, y), z) in sk.s1_hat.as_ref().iter().zip(y.as_ref()).zip(z.as_mut()) {
+        // 18: ⟨⟨cs1⟩⟩ ← NTT⁻¹(ĉ ∘ ŝ1)
+        // 20: z ← y + ⟨⟨cs1⟩⟩
+        z.product(room, c_hat, one(s1_hat));
+        z.add(room, y);
+        // 23, first half: if ‖z‖∞ ≥ γ1 − β then (z, h) ← ⊥
+        if !passes(z.norm_below(room, P::GAMMA1 - P::BETA)) {
+            return Err(Rejection::Z);
+        }
+    }
+    let mut ones = 0;
+    for ((t0_hat, r), h) in sk.t0_hat.as_ref().iter().zip(r.as_mut()).zip(h.as_mut()) {
+        // 25: ⟨⟨ct0⟩⟩ ← NTT⁻¹(ĉ ∘ t̂0)
+        product.product(room, c_hat, one(t0_hat));
+        // 28: if ‖⟨⟨ct0⟩⟩‖∞ ≥ γ2 then (z, h) ← ⊥
+        if !passes(product.norm_below(room, P::GAMMA2)) {
+            return Err(Rejection::Ct0);
+        }
+        // 26: h ← MakeHint(−⟨⟨ct0⟩⟩, w − ⟨⟨cs2⟩⟩ + ⟨⟨ct0⟩⟩)
+        r.add(room, product);
+        r0.0 = [0; 256];
+        r0.sub(room, product);
+        ones += make_hint::<P>(room, r0, r, h);
+    }
+    // 28: if the number of 1's in h is greater than ω then (z, h) ← ⊥
+    if !passes(ones <= P::OMEGA) {
+        return Err(Rejection::Hint);
+    }
+    // 33: σ ← sigEncode(c̃, z mod± q, h): accepted, so z and h are the signature
+    Ok(sig_encode::<P>(room, &c_tilde, declassify_all(z.as_ref()), declassify_all(h.as_ref())))
+}
+
+/// Whether an attempt passes a check. Which check refuses may be shown, and at which polynomial: a refused attempt is
+/// independent of the next (section 3.2), and what its polynomials would have been is wiped.
 fn passes(check: bool) -> bool {
     declassify(check)
 }
 
-/// Whether every polynomial is below the bound; looks at all of them, whatever it finds.
-fn all_below(room: Room, polys: &[Poly], bound: i32) -> bool {
-    polys.iter().fold(true, |below, poly| poly.norm_below(room, bound) & below)
-}
+/// ρ'' of a message, where it is wiped.
+pub(crate) type NonceSeed = Wiped<[u8; 64]>;

@@ -2,53 +2,101 @@
 
 use super::encode::{sig_decode, w1_encode};
 use super::params::Array;
-use super::ring::NttPoly;
+use super::ring::{NttPoly, Poly};
 use super::round::use_hint;
-use super::sample::sample_in_ball;
+use super::sample::{BallBlock, h_side_by_side, sample_in_ball};
+use super::sign::COMMITMENT_MAX;
 use crate::api::{ExpandedVerifyingKey, ParameterSet};
 use crate::backend::Room;
 use crate::error::Error;
-use crate::keccak::Shake;
 
-/// Checks a signature for the message representative μ. Algorithms 3 and 5 make μ from a message or its digest
-/// (`message.rs`) and call this.
+/// A signature to be checked.
+pub(crate) struct Claim<'a, P: ParameterSet> {
+    pub(crate) pk: &'a ExpandedVerifyingKey<P>,
+    pub(crate) mu: &'a [u8; 64],
+    pub(crate) sigma: &'a P::Sig,
+}
+
+/// Checks one signature. Algorithms 3 and 5 make μ from a message or its digest (`message.rs`) and call this.
 /// FIPS 204, Algorithm 3, ML-DSA.Verify.
 /// FIPS 204, Algorithm 5, HashML-DSA.Verify.
 /// FIPS 204, Algorithm 8, ML-DSA.Verify_internal.
 ///
 /// Shapes: mu 64 bytes; sigma c̃ || z || h.
-/// Differs from the standard: μ is computed by the caller (steps 6 and 7); Â and NTT(t1·2^d) come with the key (steps 1
+/// Differs from the standard: μ is computed by the caller (steps 6 and 7); Â and NTT(-t1·2^d) come with the key (steps 1
 /// and 5); the norm of z is checked before the rest is computed (step 13).
 /// Errors: `BadSignature`, whatever is wrong.
-pub(crate) fn verify_internal<P: ParameterSet>(
+pub(crate) fn verify_internal<P: ParameterSet>(room: Room, claim: &Claim<'_, P>) -> Result<(), Error> {
+    let mut verdict = [Err(Error::BadSignature)];
+    verify_side_by_side::<P, 1>(room, core::slice::from_ref(claim), &mut verdict);
+    verdict[0]
+}
+
+/// Checks up to A signatures, so that their hashes go side by side. See [`verify_internal`].
+///
+/// Shapes: as many claims as verdicts, at most A.
+pub(crate) fn verify_side_by_side<P: ParameterSet, const A: usize>(
     room: Room,
-    pk: &ExpandedVerifyingKey<P>,
-    mu: &[u8; 64],
-    sigma: &P::Sig,
-) -> Result<(), Error> {
+    claims: &[Claim<'_, P>],
+    verdicts: &mut [Result<(), Error>],
+) {
+    let count = claims.len();
+    debug_assert!(count <= A && verdicts.len() == count);
+    // 8, first part: H(c̃)
+    let mut blocks: [BallBlock; A] = [[0; _]; A];
+    let c_tilde: [&[u8]; A] =
+        core::array::from_fn(|i| claims.get(i).map_or(&[][..], |claim| &claim.sigma.as_ref()[..P::C_TILDE_LEN]));
+    h_side_by_side(room, &c_tilde[..count], &mut blocks.each_mut().map(|block| &mut block[..])[..count]);
+    let mut commitments = [[0; COMMITMENT_MAX]; A];
+    let mut well_formed = [false; A];
+    for (i, claim) in claims.iter().enumerate() {
+        well_formed[i] = recommit(room, claim, &blocks[i], &mut commitments[i]).is_some();
+    }
+    // 12: c̃' ← H(μ || w1Encode(w1'), λ/4)
+    let mut c_tilde_prime = [[0; 64]; A];
+    let inputs = commitments.each_ref().map(|commitment| &commitment[..64 + P::W1_LEN]);
+    let mut outputs = c_tilde_prime.each_mut().map(|c_tilde| &mut c_tilde[..P::C_TILDE_LEN]);
+    h_side_by_side(room, &inputs[..count], &mut outputs[..count]);
+    // 13: ‖z‖∞ < γ1 − β and c̃ = c̃'
+    for (i, verdict) in verdicts.iter_mut().enumerate() {
+        let good = well_formed[i] && c_tilde[i] == &c_tilde_prime[i][..P::C_TILDE_LEN];
+        *verdict = if good { Ok(()) } else { Err(Error::BadSignature) };
+    }
+}
+
+/// Steps 2 to 12 of Algorithm 8 but for the hash: μ || w1Encode(w1'). `None` if the hint is malformed or z too long.
+fn recommit<P: ParameterSet>(
+    room: Room,
+    claim: &Claim<'_, P>,
+    block: &BallBlock,
+    commitment: &mut [u8; COMMITMENT_MAX],
+) -> Option<()> {
+    let Claim { pk, mu, sigma } = *claim;
     // 2: (c̃, z, h) ← sigDecode(σ)
     // 3: if h = ⊥ then return false
-    let (c_tilde, z, h) = sig_decode::<P>(room, sigma).ok_or(Error::BadSignature)?;
+    let (c_tilde, z, h) = sig_decode::<P>(room, sigma)?;
     // 13, first half: ‖z‖∞ < γ1 − β
     if !z.as_ref().iter().all(|z| z.norm_below(room, P::GAMMA1 - P::BETA)) {
-        return Err(Error::BadSignature);
+        return None;
     }
     // 8: c ← SampleInBall(c̃)
-    let c_hat = sample_in_ball::<P>(room, c_tilde.as_ref()).ntt(room);
+    let (mut w, mut c_hat) = (Poly::ZERO, NttPoly::ZERO);
+    sample_in_ball::<P>(room, c_tilde.as_ref(), block, &mut w);
+    w.ntt(room, &mut c_hat);
     // 9: w'approx ← NTT⁻¹(Â ∘ NTT(z) − NTT(c) ∘ NTT(t1·2^d))
-    let z_hat = P::L_::from_fn(|i| z.as_ref()[i].ntt(room));
-    let mut ctx = Shake::shake256(room);
-    ctx.absorb([mu]);
-    for ((row, t1_hat), h) in pk.a_hat.as_ref().iter().zip(pk.t1_hat.as_ref()).zip(h.as_ref()) {
-        let az = NttPoly::dot(room, row.as_ref(), z_hat.as_ref());
-        let w_approx = az.sub(room, &c_hat.mul(room, t1_hat)).inv_ntt(room);
-        // 10: w1' ← UseHint(h, w'approx)
-        // 12: c̃' ← H(μ || w1Encode(w1'), λ/4)
-        let (w1, len) = w1_encode::<P>(room, &use_hint::<P>(room, h, &w_approx));
-        ctx.absorb([&w1[..len]]);
+    let mut z_hat = P::L_::from_fn(|_| NttPoly::ZERO);
+    for (z, z_hat) in z.as_ref().iter().zip(z_hat.as_mut()) {
+        z.ntt(room, z_hat);
     }
-    let mut c_tilde_prime = P::CTilde::from_fn(|_| 0);
-    ctx.squeeze([c_tilde_prime.as_mut()]);
-    // 13, second half: c̃ = c̃'
-    if c_tilde.as_ref() == c_tilde_prime.as_ref() { Ok(()) } else { Err(Error::BadSignature) }
+    let (first, rest) = commitment.split_at_mut(64);
+    first.copy_from_slice(mu);
+    let rows = pk.a_hat.as_ref().iter().zip(pk.minus_t1_hat.as_ref()).zip(h.as_ref());
+    let mut w1 = Poly::ZERO;
+    for (((row, minus_t1_hat), h), out) in rows.zip(rest.chunks_exact_mut(32 * P::W1_BITS as usize)) {
+        w.product_and_one(room, row.as_ref(), z_hat.as_ref(), minus_t1_hat, &c_hat);
+        // 10: w1' ← UseHint(h, w'approx)
+        use_hint::<P>(room, h, &w, &mut w1);
+        w1_encode::<P>(room, &w1, out);
+    }
+    Some(())
 }

@@ -8,18 +8,24 @@ use crate::fips204::ring::NttPoly;
 /// FIPS 204, Algorithm 45, MultiplyNTT.
 /// FIPS 204, Algorithm 46, AddVectorNTT.
 ///
-/// Shapes: a, b: 1 to 8 polynomials each.
+/// Shapes: a, b: 1 to 8 polynomials each, counted with `more`, one further product.
 /// Bounds: in and out [0, q); the sum is below 8q² < 2^31·q.
 /// Differs from the standard: multiplied and added in 64 bits and reduced once.
 #[inline(always)]
-pub(crate) fn dot<V: Lanes>(room: V::Room, a: &[NttPoly], b: &[NttPoly], out: &mut Coeffs) {
+pub(crate) fn dot<V: Lanes>(
+    room: V::Room,
+    a: &[NttPoly],
+    b: &[NttPoly],
+    more: Option<(&NttPoly, &NttPoly)>,
+    out: &mut Coeffs,
+) {
     /// Cells whose sums are kept in registers while the polynomials go by.
     const TILE: usize = 4;
-    debug_assert!(a.len() == b.len() && (1..=8).contains(&a.len()));
+    debug_assert!(a.len() == b.len() && (1..=8).contains(&(a.len() + usize::from(more.is_some()))));
     let q = V::splat(room, Q);
     for (tile, out) in V::cells_mut(out).chunks_exact_mut(TILE).enumerate() {
         let mut sums = [V::wide_zero(room); TILE];
-        for (a, b) in a.iter().zip(b) {
+        for (a, b) in a.iter().zip(b).chain(more) {
             let tile = TILE * tile..TILE * (tile + 1);
             let cells = V::cells(&a.0)[tile.clone()].iter().zip(&V::cells(&b.0)[tile]);
             for (sum, (a, b)) in sums.iter_mut().zip(cells) {

@@ -43,17 +43,7 @@ fn half_bytes_below(eta: i32) -> i32 {
 /// Bounds: `filled` <= 256; out [0, q).
 #[inline(always)]
 pub(crate) fn reject_uniform<V: Lanes>(room: V::Room, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize {
-    #[inline(always)]
-    fn inner<V: Lanes>(room: V::Room, bytes: &mut &[u8], out: &mut Coeffs, filled: usize) -> usize {
-        let q = V::splat(room, Q);
-        reject::<V, 24>(room, bytes, out, filled, |b| {
-            let coeff = coeff_from_three_bytes(room, b);
-            (coeff, coeff, q)
-        })
-    }
-    let mut rest = bytes;
-    let filled = inner::<V>(room, &mut rest, out, filled);
-    inner::<i32>(ONE_LANE, &mut rest, out, filled)
+    reject::<V, 24>(room, 0, bytes, out, filled)
 }
 
 /// Takes coefficients uniform in [-η, η] from half bytes until the bytes or the places run out.
@@ -70,37 +60,47 @@ pub(crate) fn reject_bounded<V: Lanes>(
     out: &mut Coeffs,
     filled: usize,
 ) -> usize {
-    #[inline(always)]
-    fn inner<V: Lanes>(room: V::Room, eta: i32, bytes: &mut &[u8], out: &mut Coeffs, filled: usize) -> usize {
-        let limit = V::splat(room, half_bytes_below(eta));
-        // The key is compared and dropped: what it shows is which half bytes were taken, and whether one is taken says
-        // nothing of which of those that are taken it is.
-        reject::<V, 4>(room, bytes, out, filled, |b| {
-            (coeff_from_half_byte(room, eta, b), declassify(b), limit)
-        })
+    match eta {
+        2 => reject::<V, 4>(room, 2, bytes, out, filled),
+        _ => reject::<V, 4>(room, 4, bytes, out, filled),
     }
-    let mut rest = bytes;
-    let filled = inner::<V>(room, eta, &mut rest, out, filled);
-    inner::<i32>(ONE_LANE, eta, &mut rest, out, filled)
 }
 
-/// Reads numbers of `BITS` bits off `bytes`, group by group, while N places are left. Of each number `candidate` makes a
-/// value, and a key that must be below a limit for the value to be taken.
+/// Numbers of `BITS` bits, as many at a time as there are lanes; then one by one what does not fill them.
 #[inline(always)]
 fn reject<V: Lanes, const BITS: u32>(
     room: V::Room,
+    eta: i32,
+    mut bytes: &[u8],
+    out: &mut Coeffs,
+    filled: usize,
+) -> usize {
+    let filled = reject_groups::<V, BITS>(room, eta, &mut bytes, out, filled);
+    reject_groups::<i32, BITS>(ONE_LANE, eta, &mut bytes, out, filled)
+}
+
+/// Reads numbers of `BITS` bits off `bytes`, group by group, while N places are left.
+#[inline(always)]
+fn reject_groups<V: Lanes, const BITS: u32>(
+    room: V::Room,
+    eta: i32,
     bytes: &mut &[u8],
     out: &mut Coeffs,
     mut filled: usize,
-    candidate: impl Fn(V) -> (V, V, V),
 ) -> usize {
     debug_assert!(filled <= 256);
-    let group_bytes = (V::N * V::GROUP * BITS as usize) >> 3;
-    while let Some((group, rest)) = bytes.split_at_checked(group_bytes) {
-        for b in V::unpack::<BITS>(room, group).as_ref() {
+    let limit = V::splat(room, if BITS == 24 { Q } else { half_bytes_below(eta) });
+    while let Some((group, rest)) = bytes.split_at_checked((V::N * V::GROUP * BITS as usize) >> 3) {
+        for &b in V::unpack::<BITS>(room, group).as_ref() {
             let Some(places) = out.get_mut(filled..filled + V::N) else { return filled };
-            let (value, key, limit) = candidate(*b);
-            filled += value.keep_below(key, limit, places);
+            if BITS == 24 {
+                let coeff = coeff_from_three_bytes(room, b);
+                filled += coeff.keep_below(coeff, limit, places);
+            } else {
+                // The key is compared and dropped. It shows which half bytes were taken, and that one is taken says nothing
+                // of which of those that are taken it is.
+                filled += coeff_from_half_byte(room, eta, b).keep_below(declassify(b), limit, places);
+            }
         }
         *bytes = rest;
     }

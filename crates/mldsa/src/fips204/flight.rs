@@ -1,0 +1,174 @@
+//! The loop of Algorithm 7, for one message or for many: attempts that fly side by side, so that every Keccak state that
+//! the room has is hashing something. ARCHITECTURE.md has a page on it, SECURITY.md the argument that attempts ahead show
+//! nothing.
+//!
+//! A *flight* has A seats. Before each turn the messages in flight are dealt to the seats in rounds: with as many
+//! messages as seats each makes one attempt a turn; with fewer, some make several, of consecutive κ. After the turn each
+//! message looks at its attempts in the order of κ and takes the first that is accepted: the one FIPS 204 takes. A
+//! message that has its signature leaves, and the next one boards.
+
+use super::params::{Array, MAX_ATTEMPTS};
+use super::ring::Poly;
+use super::sample::{BallBlock, Mask, expand_mask};
+use super::sign::{COMMITMENT_MAX, NonceSeed, Rejection, Scratch, challenge, commit, nonce_seed, respond};
+use crate::api::{ExpandedSigningKey, ParameterSet, Signature};
+use crate::backend::Room;
+use crate::ct::{Wipe, Wiped};
+use crate::error::Error;
+
+/// A message to be signed.
+pub(crate) struct Order<'a, P: ParameterSet> {
+    pub(crate) sk: &'a ExpandedSigningKey<P>,
+    pub(crate) mu: &'a [u8; 64],
+    /// 32 random bytes, or zeros.
+    pub(crate) rnd: &'a [u8; 32],
+    /// Where the answer goes.
+    pub(crate) answer: &'a mut Option<Result<Signature<P>, Error>>,
+}
+
+/// A message in flight.
+struct Passenger<'a, P: ParameterSet> {
+    order: Order<'a, P>,
+    rho_pp: NonceSeed,
+    /// Attempts that were made or are being made.
+    attempts: u32,
+}
+
+/// What the attempts of one turn hold; wiped on drop.
+struct Seats<P: ParameterSet, const A: usize> {
+    y: [P::L_<Poly>; A],
+    w: [P::K_<Poly>; A],
+    commitments: [[u8; COMMITMENT_MAX]; A],
+    c_tilde: [P::CTilde; A],
+    blocks: [BallBlock; A],
+}
+
+impl<P: ParameterSet, const A: usize> Seats<P, A> {
+    fn blank() -> Self {
+        Seats {
+            y: core::array::from_fn(|_| P::L_::from_fn(|_| Poly::ZERO)),
+            w: core::array::from_fn(|_| P::K_::from_fn(|_| Poly::ZERO)),
+            commitments: [[0; COMMITMENT_MAX]; A],
+            c_tilde: core::array::from_fn(|_| P::CTilde::from_fn(|_| 0)),
+            blocks: [[0; _]; A],
+        }
+    }
+}
+
+impl<P: ParameterSet, const A: usize> Drop for Seats<P, A> {
+    fn drop(&mut self) {
+        self.y.wipe();
+        self.w.wipe();
+        self.commitments.wipe();
+        self.c_tilde.wipe();
+        self.blocks.wipe();
+    }
+}
+
+/// Signs all orders, `A` attempts at a time; `on_reject` is told of each refused attempt.
+/// FIPS 204, Algorithm 7, ML-DSA.Sign_internal.
+///
+/// Shapes: A in 1..=8. Stack: about 17 kB a seat at level 87.
+/// Errors: `AttemptsExhausted` after the bound of Appendix C.
+pub(crate) fn sign_orders<'a, P: ParameterSet, const A: usize>(
+    room: Room,
+    mut orders: impl Iterator<Item = Order<'a, P>>,
+    mut on_reject: impl FnMut(Rejection),
+) {
+    let mut passengers: [Option<Passenger<'a, P>>; A] = core::array::from_fn(|_| None);
+    let mut seats = Seats::<P, A>::blank();
+    let mut scratch = Scratch::<P>::blank();
+    loop {
+        // 8: κ ← 0
+        let mut in_flight = 0;
+        for i in 0..A {
+            if passengers[i].is_none() {
+                passengers[i] = orders.next().map(|order| board(room, order));
+            }
+            if passengers[i].is_some() {
+                passengers.swap(in_flight, i);
+                in_flight += 1;
+            }
+        }
+        if in_flight == 0 {
+            return;
+        }
+        let passengers = &mut passengers[..in_flight];
+        // Who sits where, and with which κ.
+        let mut taken = 0;
+        let mut tickets = [(0, 0); A];
+        for seat in 0..A {
+            let who = seat.checked_rem(in_flight).unwrap_or(0);
+            if let Some(passenger) = &mut passengers[who]
+                && passenger.attempts < MAX_ATTEMPTS
+            {
+                // 32: κ ← κ + ℓ for each further attempt. At most 821·7, which fits 16 bits.
+                tickets[taken] = (who, passenger.attempts as u16 * P::L as u16);
+                passenger.attempts += 1;
+                taken += 1;
+            }
+        }
+        let tickets = &tickets[..taken];
+        let of = |who: usize| passengers[who].as_ref().expect("passengers have the first places");
+        // 11: y ← ExpandMask(ρ'', κ)
+        let masks = tickets.iter().zip(&mut seats.y).flat_map(|(&(who, kappa), y)| {
+            let rho_pp = &*of(who).rho_pp;
+            y.as_mut().iter_mut().zip(kappa..).map(move |(y, counter)| Mask { rho_pp, counter, y })
+        });
+        expand_mask::<P>(room, taken * P::L, masks);
+        for (seat, &(who, _)) in tickets.iter().enumerate() {
+            let Order { sk, mu, .. } = of(who).order;
+            let (w, commitment) = (&mut seats.w[seat], &mut seats.commitments[seat]);
+            commit(room, sk, mu, &seats.y[seat], &mut scratch, w, commitment);
+        }
+        challenge::<P, A>(room, taken, &seats.commitments, &mut seats.c_tilde, &mut seats.blocks);
+        for (seat, &(who, _)) in tickets.iter().enumerate() {
+            let Some(passenger) = &mut passengers[who] else { continue };
+            let (y, w) = (&seats.y[seat], &seats.w[seat]);
+            let (c_tilde, block) = (&seats.c_tilde[seat], &seats.blocks[seat]);
+            match respond(room, passenger.order.sk, y, w, c_tilde, block, &mut scratch) {
+                // Its place is empty now: attempts ahead of this one are looked at by nobody.
+                Ok(sigma) => leave(&mut passengers[who], Ok(Signature { sigma })),
+                Err(why) => on_reject(why),
+            }
+        }
+        for place in passengers {
+            if place.as_ref().is_some_and(|passenger| passenger.attempts >= MAX_ATTEMPTS) {
+                leave(place, Err(Error::AttemptsExhausted));
+            }
+        }
+    }
+}
+
+/// Lets a message go, with its answer.
+fn leave<P: ParameterSet>(place: &mut Option<Passenger<'_, P>>, answer: Result<Signature<P>, Error>) {
+    if let Some(passenger) = place.take() {
+        *passenger.order.answer = Some(answer);
+    }
+}
+
+/// Takes a message aboard.
+fn board<P: ParameterSet>(room: Room, order: Order<'_, P>) -> Passenger<'_, P> {
+    let mut rho_pp = Wiped([0; 64]);
+    nonce_seed(room, order.sk, order.mu, order.rnd, &mut rho_pp);
+    Passenger { order, rho_pp, attempts: 0 }
+}
+
+/// Signs one message with as many attempts side by side as pay in this room.
+/// FIPS 204, Algorithm 7, ML-DSA.Sign_internal.
+pub(crate) fn sign_internal<P: ParameterSet>(
+    room: Room,
+    sk: &ExpandedSigningKey<P>,
+    mu: &[u8; 64],
+    rnd: &[u8; 32],
+    on_reject: impl FnMut(Rejection),
+) -> Result<Signature<P>, Error> {
+    let mut answer = None;
+    let order = core::iter::once(Order { sk, mu, rnd, answer: &mut answer });
+    match (room.width(), P::L) {
+        (8, 4 | 7) => sign_orders::<P, 2>(room, order, on_reject),
+        (8, _) => sign_orders::<P, 3>(room, order, on_reject),
+        _ => sign_orders::<P, 1>(room, order, on_reject),
+    }
+    answer.unwrap_or(Err(Error::AttemptsExhausted))
+}

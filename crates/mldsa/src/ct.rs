@@ -1,6 +1,7 @@
 //! Secrets: wiping them, and saying aloud where one becomes public.
 
 use crate::backend;
+pub(crate) use crate::backend::filled;
 use core::ops::{Deref, DerefMut};
 
 /// Values that know how to overwrite themselves with zeros.

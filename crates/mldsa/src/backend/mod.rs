@@ -25,7 +25,7 @@ pub(crate) mod taint;
 mod wipe;
 
 pub(crate) use portable::ONE_LANE;
-pub(crate) use wipe::wipe;
+pub(crate) use wipe::{filled, wipe};
 
 /// 256 coefficients of a polynomial.
 pub(crate) type Coeffs = [i32; 256];

@@ -1,3 +1,0 @@
-pub fn run(_: usize) -> Result<(), String> {
-    Ok(())
-}

@@ -1,30 +1,39 @@
-//! The engine: fifteen rows, ours beside every rival, in turns.
+//! The engine: every row of ours beside every rival, in turns.
 
-use std::hint::black_box;
 use std::path::Path;
 use std::time::Duration;
 
-use sealstone_mldsa::{
-    Context, MlDsa44, MlDsa65, MlDsa87, OsRandom, ParameterSet, Signature, SigningKey, VerifyingKey, hazmat,
-};
+use sealstone_mldsa::hazmat;
 
 use crate::clock;
-use crate::peer::{Peer, Rival};
-use crate::table::{Goals, Row, median_and_spread};
+use crate::ours::{self, JOBS, OPERATIONS};
+use crate::peer::{self, Peer};
+use crate::rivals::{RIVALS, Rival, forms};
+use crate::table::{Goals, Row, Stats, Theirs};
 
-const LEVELS: [&str; 3] = ["44", "65", "87"];
-const OPERATIONS: [&str; 5] = ["keygen", "sign", "sign-expanded", "verify", "verify-expanded"];
-const RIVALS: [Rival; 2] = [
-    // Its C code: what a portable room can be held against.
-    Rival { name: "boringssl", folder: "boringssl", vectors: false, always: true },
-    // As it is built for this machine, with AVX2 for four Keccak states at a time.
-    Rival { name: "boringssl-avx2", folder: "boringssl", vectors: true, always: false },
-];
+pub(crate) const LEVELS: [&str; 3] = ["44", "65", "87"];
+/// The signatures of before, of which one rival knows how long they take.
+pub(crate) const CLASSICAL: [&str; 3] = ["P-256", "P-384", "Ed25519"];
+const THEIR_OPERATIONS: [&str; 5] = ["keygen", "sign", "sign-expanded", "verify", "verify-expanded"];
+/// The rooms that have goals of their own.
+const FORCED: [&str; 2] = ["avx2", "portable"];
 
 /// How long a batch of one row takes.
 const BATCH: Duration = Duration::from_millis(25);
 /// Signing is a lottery of attempts: fresh messages in every batch, and longer batches.
 const SIGNING_BATCH: Duration = Duration::from_millis(150);
+
+/// Which rivals are asked.
+#[derive(Clone, Default)]
+pub(crate) enum Against {
+    /// Those that goals name, where they are built.
+    #[default]
+    Goals,
+    /// All that are built; the forced rooms are measured, too.
+    All,
+    /// These.
+    Named(Vec<String>),
+}
 
 /// What to measure.
 pub(crate) struct Choice<'a> {
@@ -34,160 +43,207 @@ pub(crate) struct Choice<'a> {
     pub(crate) rounds: usize,
     /// Only rows whose name contains this.
     pub(crate) only: Option<&'a str>,
-    /// The rivals that must be asked for, too.
-    pub(crate) all_peers: bool,
+    /// Which rivals.
+    pub(crate) against: &'a Against,
+}
+
+/// What came out.
+pub(crate) struct Outcome {
+    /// Our rows.
+    pub(crate) rows: Vec<Row>,
+    /// Every form of everybody, ours with the group's name.
+    pub(crate) cells: Vec<Cell>,
+    /// The rivals and what they say of themselves.
+    pub(crate) versions: Vec<(&'static str, String)>,
+    /// The room that the engine takes by itself.
+    pub(crate) room: &'static str,
+    /// Core cycles a nanosecond, in each round.
+    pub(crate) clock: Stats,
+}
+
+/// One operation of ours or of a rival.
+pub(crate) struct Cell {
+    /// `engine`, `engine-portable`, or the rival's name.
+    pub(crate) who: String,
+    /// `sign-expanded`.
+    pub(crate) operation: &'static str,
+    /// `44`.
+    pub(crate) level: &'static str,
+    /// Nanoseconds an operation, in each round.
+    pub(crate) rounds: Vec<f64>,
+    by: By,
+    runs: u64,
+}
+
+#[derive(Clone, Copy)]
+enum By {
+    Room(Option<&'static str>),
+    Peer(usize),
 }
 
 /// Measures every row that is chosen.
-pub(crate) fn rows(root: &Path, choice: &Choice<'_>) -> Result<Vec<Row>, String> {
-    let Choice { room, rounds, only, all_peers } = *choice;
-    hazmat::force_room(room).map_err(|why| why.to_string())?;
+pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, String> {
+    let Choice { room, rounds, only, against } = *choice;
+    let all = matches!(against, Against::All);
+    let groups = groups(room, all)?;
+    hazmat::force_room(groups[0].1).map_err(|why| why.to_string())?;
     let goals = Goals::read(root)?;
-    let rivals = RIVALS.iter().filter(|rival| rival.always || all_peers);
-    let mut peers = rivals.map(|rival| Peer::start(root, rival)).collect::<Result<Vec<_>, _>>()?;
-    let group = room.map_or("engine".to_owned(), |room| format!("engine-{room}"));
-    eprintln!("room {}, {rounds} rounds, against {}", hazmat::room(), versions(&peers));
-    let mut series = Vec::new();
-    for (operation, level) in OPERATIONS.iter().flat_map(|operation| LEVELS.map(|level| (*operation, level)))
-    {
-        let name = format!("{group}/{operation}/{level}");
-        if only.is_none_or(|part| name.contains(part)) {
-            series.push(Series::new(name, operation, level, &mut peers)?);
+    let mut peers = start(root, against)?;
+    eprintln!("room {}, {rounds} rounds", hazmat::room());
+    peers.iter().for_each(|peer| eprintln!("against {}: {}", peer.rival.name, peer.version));
+    let room = hazmat::room();
+    let wanted = |name: &str| only.is_none_or(|part| name.contains(part));
+    let mut cells = Vec::new();
+    for operation in OPERATIONS {
+        for level in LEVELS {
+            let mut any = false;
+            for (group, room) in &groups {
+                if wanted(&format!("{group}/{operation}/{level}")) {
+                    any = true;
+                    cells.push(Cell::new(group.clone(), By::Room(*room), operation, level));
+                }
+            }
+            let needed = |peer: &Peer, form| any && forms(operation, peer.rival.live).contains(&form);
+            add_theirs(&mut cells, &peers, level, needed);
         }
     }
+    if all && only.is_none() {
+        let classical = |peer: &Peer, _| peer.rival.name == crate::rivals::YARDSTICK;
+        CLASSICAL.iter().for_each(|level| add_theirs(&mut cells, &peers, level, classical));
+    }
+    let mut measured = Vec::new();
+    for mut cell in cells {
+        if cell.calibrate(&mut peers)? {
+            measured.push(cell);
+        }
+    }
+    let mut frequency = Vec::new();
     for round in 1..=rounds {
         eprintln!("round {round} of {rounds}");
-        for row in &mut series {
-            row.round(&mut peers)?;
+        frequency.push(clock::core_cycles_per_nanosecond());
+        for cell in &mut measured {
+            let time = cell.time(&mut peers, cell.runs)?;
+            cell.rounds.extend(time);
         }
     }
-    Ok(series.iter().flat_map(|row| row.rows(&peers, &goals)).collect())
+    let rows = groups
+        .iter()
+        .flat_map(|(group, _)| OPERATIONS.iter().flat_map(move |op| LEVELS.map(|level| (group, *op, level))))
+        .filter_map(|(group, operation, level)| row(&measured, &peers, &goals, group, operation, level))
+        .collect();
+    let versions = peers.iter().map(|peer| (peer.rival.name, peer.version.clone())).collect();
+    Ok(Outcome { rows, cells: measured, versions, room, clock: Stats::of(&frequency) })
 }
 
-fn versions(peers: &[Peer]) -> String {
-    peers.iter().map(|peer| peer.version.as_str()).collect::<Vec<_>>().join(", ")
-}
-
-/// One row's rounds: nanoseconds an operation, ours and each rival's.
-struct Series {
-    name: String,
-    operation: &'static str,
-    level: &'static str,
-    runs: u64,
-    peer_runs: Vec<u64>,
-    ours: Vec<f64>,
-    theirs: Vec<Vec<f64>>,
-}
-
-impl Series {
-    /// Finds out how many runs fill a batch.
-    fn new(
-        name: String,
-        operation: &'static str,
-        level: &'static str,
-        peers: &mut [Peer],
-    ) -> Result<Self, String> {
-        let batch = if operation.starts_with("sign") { SIGNING_BATCH } else { BATCH };
-        let fill = |nanoseconds: f64| ((batch.as_nanos() as f64 / nanoseconds) as u64).max(1);
-        let runs = fill(time(operation, level, 20)?);
-        let peer_runs = peers
-            .iter_mut()
-            .map(|peer| peer.time(operation, level, 20).map(fill))
-            .collect::<Result<Vec<_>, _>>()?;
-        let theirs = vec![Vec::new(); peers.len()];
-        Ok(Self { name, operation, level, runs, peer_runs, ours: Vec::new(), theirs })
+/// The names of our rows' groups, and the room of each.
+fn groups(room: Option<&str>, all: bool) -> Result<Vec<(String, Option<&'static str>)>, String> {
+    let known = |room: &str| hazmat::rooms().find(|name| *name == room);
+    if let Some(room) = room {
+        let there = hazmat::rooms().collect::<Vec<_>>().join(" ");
+        let known = known(room).ok_or_else(|| format!("no room called {room} here; there is {there}"))?;
+        return Ok(vec![(format!("engine-{known}"), Some(known))]);
     }
+    let forced = FORCED.into_iter().filter(|_| all).filter_map(known);
+    let mut groups = vec![("engine".to_owned(), None)];
+    groups.extend(forced.map(|room| (format!("engine-{room}"), Some(room))));
+    Ok(groups)
+}
 
-    fn round(&mut self, peers: &mut [Peer]) -> Result<(), String> {
-        self.ours.push(time(self.operation, self.level, self.runs)?);
-        for (index, peer) in peers.iter_mut().enumerate() {
-            self.theirs[index].push(peer.time(self.operation, self.level, self.peer_runs[index])?);
-        }
-        Ok(())
-    }
-
-    fn rows(&self, peers: &[Peer], goals: &Goals) -> Vec<Row> {
-        let (ours, spread) = median_and_spread(&self.ours);
-        let row = |(peer, theirs): (&Peer, &Vec<f64>)| {
-            let (theirs, _) = median_and_spread(theirs);
-            Row {
-                name: self.name.clone(),
-                ours: ours / 1000.0,
-                unit: "us",
-                peer: peer.name.to_owned(),
-                peer_value: theirs / 1000.0,
-                ratio: ours / theirs,
-                goal: goals.of(&self.name, peer.name),
-                spread,
+fn start(root: &Path, against: &Against) -> Result<Vec<Peer>, String> {
+    let mut peers = Vec::new();
+    let is_built = |rival: &Rival| peer::program(root, rival).exists();
+    for rival in &RIVALS {
+        let chosen = match against {
+            Against::Goals => rival.goal && is_built(rival),
+            Against::All if !is_built(rival) => {
+                eprintln!("{}: not built, left out", rival.name);
+                false
             }
+            Against::All => true,
+            Against::Named(names) => names.iter().any(|name| name == rival.name),
         };
-        peers.iter().zip(&self.theirs).map(row).collect()
-    }
-}
-
-/// Nanoseconds an operation of ours, over `runs` of them.
-fn time(operation: &str, level: &str, runs: u64) -> Result<f64, String> {
-    let total = match level {
-        "44" => time_at::<MlDsa44>(operation, runs),
-        "65" => time_at::<MlDsa65>(operation, runs),
-        "87" => time_at::<MlDsa87>(operation, runs),
-        _ => return Err(format!("no level {level}")),
-    };
-    Ok(total.map_err(|why| why.to_string())?.as_nanos() as f64 / runs as f64)
-}
-
-/// The same operations as the rivals': 64-byte messages, empty context, hedged with the system's randomness.
-fn time_at<P: ParameterSet>(operation: &str, runs: u64) -> Result<Duration, sealstone_mldsa::Error> {
-    const SIGNED: usize = 32;
-    let expanded = Box::new(SigningKey::<P>::from_seed(&seed(0)).expand());
-    let public = expanded.verifying_key().encode().to_vec();
-    let verifying = Box::new(VerifyingKey::<P>::decode(&public)?.expand());
-    let mut signed = Vec::new();
-    for number in 0..SIGNED as u64 {
-        signed.push(expanded.sign(&mut OsRandom, Context::EMPTY, &message(number))?.encode().to_vec());
-    }
-    let start = clock::now();
-    for run in 0..runs {
-        let message = message(if operation.starts_with("verify") { run % SIGNED as u64 } else { run });
-        match operation {
-            "keygen" => {
-                black_box(SigningKey::<P>::from_seed(&seed(run)).verifying_key());
-            }
-            "sign" => {
-                black_box(SigningKey::<P>::from_seed(&seed(run)).sign(
-                    &mut OsRandom,
-                    Context::EMPTY,
-                    &message,
-                )?);
-            }
-            "sign-expanded" => {
-                black_box(expanded.sign(&mut OsRandom, Context::EMPTY, &message)?);
-            }
-            "verify" => {
-                let signature = Signature::decode(&signed[run as usize % SIGNED])?;
-                VerifyingKey::<P>::decode(black_box(&public))?.verify(
-                    Context::EMPTY,
-                    &message,
-                    &signature,
-                )?;
-            }
-            _ => {
-                let signature = Signature::decode(&signed[run as usize % SIGNED])?;
-                verifying.verify(Context::EMPTY, &message, black_box(&signature))?;
+        if chosen {
+            match Peer::start(root, rival) {
+                Ok(peer) => peers.push(peer),
+                Err(why) if matches!(against, Against::All) => eprintln!("{why}, left out"),
+                Err(why) => return Err(why),
             }
         }
     }
-    Ok(clock::now() - start)
+    if let Against::Named(names) = against
+        && let Some(unknown) = names.iter().find(|name| RIVALS.iter().all(|rival| rival.name != **name))
+    {
+        let there = RIVALS.map(|rival| rival.name).join(" ");
+        return Err(format!("no rival called {unknown}; there is {there}"));
+    }
+    Ok(peers)
 }
 
-fn seed(number: u64) -> [u8; 32] {
-    let mut seed = [0; 32];
-    seed[..8].copy_from_slice(&number.to_le_bytes());
-    seed
+/// Adds the forms of each rival that are wanted and not there yet.
+fn add_theirs(
+    cells: &mut Vec<Cell>,
+    peers: &[Peer],
+    level: &'static str,
+    needed: impl Fn(&Peer, &'static str) -> bool,
+) {
+    for (index, peer) in peers.iter().enumerate() {
+        for form in THEIR_OPERATIONS {
+            let there =
+                |cell: &Cell| (&*cell.who, cell.operation, cell.level) == (peer.rival.name, form, level);
+            if needed(peer, form) && !cells.iter().any(there) {
+                cells.push(Cell::new(peer.rival.name.to_owned(), By::Peer(index), form, level));
+            }
+        }
+    }
 }
 
-fn message(number: u64) -> [u8; 64] {
-    let mut message = [0x5a; 64];
-    message[..8].copy_from_slice(&number.to_le_bytes());
-    message
+impl Cell {
+    fn new(who: String, by: By, operation: &'static str, level: &'static str) -> Self {
+        Self { who, by, operation, level, runs: 0, rounds: Vec::new() }
+    }
+
+    /// Finds out how many runs fill a batch; false if there is no such form.
+    fn calibrate(&mut self, peers: &mut [Peer]) -> Result<bool, String> {
+        let batch = if self.operation.starts_with("sign") { SIGNING_BATCH } else { BATCH };
+        let Some(nanoseconds) = self.time(peers, JOBS)? else { return Ok(false) };
+        self.runs = ((batch.as_nanos() as f64 / nanoseconds) as u64).max(1);
+        Ok(true)
+    }
+
+    fn time(&self, peers: &mut [Peer], runs: u64) -> Result<Option<f64>, String> {
+        match self.by {
+            By::Room(room) => {
+                hazmat::force_room(room).map_err(|why| why.to_string())?;
+                ours::time(self.operation, self.level, runs).map(Some)
+            }
+            By::Peer(index) => peers[index].time(self.operation, self.level, runs),
+        }
+    }
+}
+
+fn row(
+    cells: &[Cell],
+    peers: &[Peer],
+    goals: &Goals,
+    group: &str,
+    operation: &'static str,
+    level: &str,
+) -> Option<Row> {
+    let find = |who: &str, operation: &str| {
+        let mut cells = cells.iter();
+        let cell = cells.find(|cell| (&*cell.who, cell.operation, cell.level) == (who, operation, level))?;
+        Some(Stats::of(&cell.rounds))
+    };
+    let name = format!("{group}/{operation}/{level}");
+    let best = |rival: &Rival| {
+        let forms = forms(operation, rival.live).iter();
+        let found = forms.filter_map(|form| Some((*form, find(rival.name, form)?)));
+        found.min_by(|a, b| a.1.median.total_cmp(&b.1.median))
+    };
+    let theirs = peers.iter().filter_map(|peer| {
+        let (form, stats) = best(peer.rival)?;
+        Some(Theirs { name: peer.rival.name, form, stats })
+    });
+    let goal = goals.of(&name);
+    Some(Row { ours: find(group, operation)?, theirs: theirs.collect(), goal, name })
 }

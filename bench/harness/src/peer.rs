@@ -1,25 +1,16 @@
 //! A rival in a process of its own: lines `OP LEVEL RUNS` go in, nanoseconds come out.
 
 use std::io::{BufRead, BufReader, Write};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
-/// How a rival is started.
-pub(crate) struct Rival {
-    /// What the table calls it.
-    pub(crate) name: &'static str,
-    /// The folder under `bench/peers`.
-    pub(crate) folder: &'static str,
-    /// Whether it may use vector instructions that a portable build cannot count on.
-    pub(crate) vectors: bool,
-    /// Whether it runs without being asked for.
-    pub(crate) always: bool,
-}
+use sealstone_mldsa::{Context, MlDsa44, MlDsa65, MlDsa87, ParameterSet, Signature, VerifyingKey};
+
+use crate::rivals::Rival;
 
 /// A running rival.
 pub(crate) struct Peer {
-    /// What the table calls it.
-    pub(crate) name: &'static str,
+    pub(crate) rival: &'static Rival,
     /// What it says of itself.
     pub(crate) version: String,
     child: Child,
@@ -27,44 +18,80 @@ pub(crate) struct Peer {
     answers: BufReader<ChildStdout>,
 }
 
+/// Where a rival's program lies once it is built.
+pub(crate) fn program(root: &Path, rival: &Rival) -> PathBuf {
+    root.join("bench/peers").join(rival.program)
+}
+
 impl Peer {
-    /// Starts a rival that was built in `bench/peers`.
-    pub(crate) fn start(root: &Path, rival: &Rival) -> Result<Self, String> {
-        let Rival { name, folder, vectors, .. } = *rival;
-        let program = root.join("bench/peers").join(folder).join("target/release/peer");
+    /// Starts a rival that was built, and verifies one of its signatures at each level.
+    pub(crate) fn start(root: &Path, rival: &'static Rival) -> Result<Self, String> {
+        let name = rival.name;
+        let program = program(root, rival);
         let child = Command::new(&program)
-            .env("PEER_VECTORS", if vectors { "1" } else { "0" })
+            .env("PEER_VECTORS", if rival.vectors { "1" } else { "0" })
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();
-        let mut child =
-            child.map_err(|why| format!("{}: {why} (./dev bench builds it)", program.display()))?;
+        let mut child = child.map_err(|why| format!("{}: {why}", program.display()))?;
         let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(format!("{name}: no pipes"));
         };
         let mut peer =
-            Self { name, version: String::new(), child, requests, answers: BufReader::new(answers) };
+            Self { rival, version: String::new(), child, requests, answers: BufReader::new(answers) };
         peer.version = peer.line()?;
+        peer.check::<MlDsa44>("44")?;
+        peer.check::<MlDsa65>("65")?;
+        peer.check::<MlDsa87>("87")?;
         Ok(peer)
     }
 
-    /// Nanoseconds an operation, over `runs` of them.
-    pub(crate) fn time(&mut self, operation: &str, level: &str, runs: u64) -> Result<f64, String> {
-        let sent = writeln!(self.requests, "{operation} {level} {runs}").and_then(|()| self.requests.flush());
-        sent.map_err(|why| format!("{}: {why}", self.name))?;
-        let answer = self.line()?;
-        let total: f64 = answer.parse().map_err(|_| format!("{}: {answer}", self.name))?;
-        Ok(total / runs as f64)
+    /// Nanoseconds an operation, over `runs` of them; nothing if the rival has no such form.
+    pub(crate) fn time(&mut self, operation: &str, level: &str, runs: u64) -> Result<Option<f64>, String> {
+        let answer = self.ask(&format!("{operation} {level} {runs}"))?;
+        if answer == "none" {
+            return Ok(None);
+        }
+        let total: f64 = answer.parse().map_err(|_| format!("{}: {answer}", self.rival.name))?;
+        Ok(Some(total / runs as f64))
+    }
+
+    /// What the rival signs is a signature to us, and not one of another message.
+    fn check<P: ParameterSet>(&mut self, level: &str) -> Result<(), String> {
+        let answer = self.ask(&format!("check {level}"))?;
+        let refused = |what: &str| format!("{}: {what} at level {level}", self.rival.name);
+        let parts: Vec<_> = answer.split(' ').filter_map(bytes).collect();
+        let [public, message, signature] = &parts[..] else {
+            return Err(refused("no key, message and signature"));
+        };
+        let key = VerifyingKey::<P>::decode(public).map_err(|_| refused("no public key"))?;
+        let signature = Signature::decode(signature).map_err(|_| refused("no signature"))?;
+        let fits = |message: &[u8]| key.verify(Context::EMPTY, message, &signature).is_ok();
+        if !fits(message) || fits(&message[1..]) {
+            return Err(refused("a signature that does not fit its message"));
+        }
+        Ok(())
+    }
+
+    fn ask(&mut self, request: &str) -> Result<String, String> {
+        let sent = writeln!(self.requests, "{request}").and_then(|()| self.requests.flush());
+        sent.map_err(|why| format!("{}: {why}", self.rival.name))?;
+        self.line()
     }
 
     fn line(&mut self) -> Result<String, String> {
         let mut line = String::new();
         match self.answers.read_line(&mut line) {
             Ok(read) if read > 0 => Ok(line.trim_end().to_owned()),
-            Ok(_) => Err(format!("{}: ended without an answer", self.name)),
-            Err(why) => Err(format!("{}: {why}", self.name)),
+            Ok(_) => Err(format!("{}: ended without an answer", self.rival.name)),
+            Err(why) => Err(format!("{}: {why}", self.rival.name)),
         }
     }
+}
+
+fn bytes(hex: &str) -> Option<Vec<u8>> {
+    let digits = hex.as_bytes().chunks(2);
+    digits.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect()
 }
 
 impl Drop for Peer {

@@ -5,80 +5,221 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-/// One measurement beside a rival's.
+use crate::engine::{CLASSICAL, Cell, LEVELS, Outcome};
+use crate::rivals::YARDSTICK;
+
+/// Median and quartiles.
+#[derive(Clone, Copy)]
+pub(crate) struct Stats {
+    pub(crate) median: f64,
+    pub(crate) lower: f64,
+    pub(crate) upper: f64,
+}
+
+impl Stats {
+    pub(crate) fn of(rounds: &[f64]) -> Self {
+        let mut rounds = rounds.to_vec();
+        rounds.sort_by(f64::total_cmp);
+        let at = |part: f64| {
+            let place = part * (rounds.len() - 1) as f64;
+            let (low, high) = (rounds[place.floor() as usize], rounds[place.ceil() as usize]);
+            low + (high - low) * place.fract()
+        };
+        Self { median: at(0.5), lower: at(0.25), upper: at(0.75) }
+    }
+
+    /// Distance of the quartiles as a part of the median.
+    fn spread(&self) -> f64 {
+        (self.upper - self.lower) / self.median
+    }
+}
+
+/// One row of ours beside everybody who has something to hold against it. Nanoseconds.
 pub(crate) struct Row {
     /// `engine/keygen/44`.
     pub(crate) name: String,
-    /// Ours, in `unit`.
-    pub(crate) ours: f64,
-    /// `us`.
-    pub(crate) unit: &'static str,
-    /// The rival's name.
-    pub(crate) peer: String,
-    /// The rival's, in `unit`.
-    pub(crate) peer_value: f64,
-    /// Ours by the rival's: below 1 is faster.
-    pub(crate) ratio: f64,
-    /// The ratio to stay below, if `bench/goals.toml` has one.
-    pub(crate) goal: Option<f64>,
-    /// Distance of the quartiles of our rounds, as a part of their median.
-    pub(crate) spread: f64,
+    pub(crate) ours: Stats,
+    pub(crate) theirs: Vec<Theirs>,
+    /// The rival that `bench/goals.toml` names for this row, and the ratio to stay below.
+    pub(crate) goal: Option<(String, f64)>,
+}
+
+/// A rival's best form for a row.
+pub(crate) struct Theirs {
+    pub(crate) name: &'static str,
+    /// Its own name of that form.
+    pub(crate) form: &'static str,
+    pub(crate) stats: Stats,
 }
 
 impl Row {
-    /// For a machine; the names of the members are a promise.
+    fn find(&self, name: &str) -> Option<&Theirs> {
+        self.theirs.iter().find(|theirs| theirs.name == name)
+    }
+
+    /// The rival that the goal names; without it, the first that ran.
+    fn against(&self) -> Option<&Theirs> {
+        match &self.goal {
+            Some((rival, _)) => self.find(rival).or(self.theirs.first()),
+            None => self.theirs.first(),
+        }
+    }
+
+    fn best(&self) -> Option<&Theirs> {
+        self.theirs.iter().min_by(|a, b| a.stats.median.total_cmp(&b.stats.median))
+    }
+
+    fn ratio(&self, theirs: &Theirs) -> f64 {
+        self.ours.median / theirs.stats.median
+    }
+
+    /// The goal's ratio, where its rival ran.
+    fn goal(&self) -> Option<f64> {
+        let (rival, goal) = self.goal.as_ref()?;
+        self.find(rival).map(|_| *goal)
+    }
+
+    /// For a machine; the names of the members are a promise. `peer`, `peer_value` and `ratio` are of the rival that
+    /// the goal names.
     pub(crate) fn json(&self) -> Value {
         let rounded = |x: f64| (x * 1000.0).round() / 1000.0;
+        let against = self.against();
+        let peers = self.theirs.iter().map(|theirs| {
+            let value = json!({
+                "form": theirs.form,
+                "value": rounded(theirs.stats.median / 1000.0),
+                "ratio": rounded(self.ratio(theirs)),
+            });
+            (theirs.name.to_owned(), value)
+        });
         json!({
             "name": self.name,
-            "ours": rounded(self.ours),
-            "unit": self.unit,
-            "peer": self.peer,
-            "peer_value": rounded(self.peer_value),
-            "ratio": rounded(self.ratio),
-            "goal": self.goal,
-            "spread": rounded(self.spread),
+            "ours": rounded(self.ours.median / 1000.0),
+            "unit": "us",
+            "peer": against.map(|theirs| theirs.name),
+            "peer_value": against.map(|theirs| rounded(theirs.stats.median / 1000.0)),
+            "ratio": against.map(|theirs| rounded(self.ratio(theirs))),
+            "goal": self.goal(),
+            "spread": rounded(self.ours.spread()),
+            "quartiles": [rounded(self.ours.lower / 1000.0), rounded(self.ours.upper / 1000.0)],
+            "best_peer": self.best().map(|theirs| theirs.name),
+            "peers": peers.collect::<serde_json::Map<_, _>>(),
         })
     }
 }
 
-/// The table for a reader.
+/// The table for a reader: each row beside the rival of its goal, the best rival, and the yardstick.
 pub(crate) fn text(rows: &[Row]) -> String {
     let mut text = format!(
-        "{:36} {:>10} {:>7}  {:14} {:>10} {:>6} {:>6}\n",
-        "name", "ours", "spread", "peer", "its", "ratio", "goal"
+        "{:31} {:>8} {:>17}  {:14} {:>8} {:>5} {:>5} {:7} {:>5} {:14} {:>10}\n",
+        "row, µs", "ours", "quartiles", "rival", "its", "ratio", "goal", "", "best", "of", YARDSTICK
     );
     for row in rows {
-        let goal = match row.goal {
-            None => String::from("     -"),
-            Some(goal) if row.ratio <= goal => format!("{goal:6.2}  met"),
-            Some(goal) => format!("{goal:6.2}  missed"),
+        let against = row.against().map_or_else(
+            || format!("{:14} {:>8} {:>5}", "-", "-", "-"),
+            |theirs| {
+                format!("{:14} {:>8} {:5.2}", theirs.name, micro(theirs.stats.median), row.ratio(theirs))
+            },
+        );
+        let goal = match (row.goal(), row.against()) {
+            (Some(goal), Some(theirs)) if row.ratio(theirs) <= goal => format!("{goal:5.2} met    "),
+            (Some(goal), _) => format!("{goal:5.2} missed "),
+            (None, _) => format!("{:>5} {:7}", "-", ""),
         };
+        let best = row.best().map_or_else(
+            || format!("{:>5} {:14}", "-", ""),
+            |theirs| format!("{:5.2} {:14}", row.ratio(theirs), theirs.name),
+        );
+        let yardstick =
+            row.find(YARDSTICK).map_or("-".to_owned(), |theirs| format!("{:.2}", row.ratio(theirs)));
         text += &format!(
-            "{:36} {:7.1} {} {:6.1}%  {:14} {:7.1} {} {:6.2} {goal}\n",
+            "{:31} {:>8} {:>8}-{:8}  {against} {goal} {best} {yardstick:>10}\n",
             row.name,
-            row.ours,
-            row.unit,
-            row.spread * 100.0,
-            row.peer,
-            row.peer_value,
-            row.unit,
-            row.ratio,
+            micro(row.ours.median),
+            micro(row.ours.lower),
+            micro(row.ours.upper),
         );
     }
     text
 }
 
-/// Median, and the distance of the quartiles as a part of it.
-pub(crate) fn median_and_spread(rounds: &[f64]) -> (f64, f64) {
-    let mut rounds = rounds.to_vec();
-    rounds.sort_by(f64::total_cmp);
-    let at = |part: f64| {
-        let place = part * (rounds.len() - 1) as f64;
-        let (low, high) = (rounds[place.floor() as usize], rounds[place.ceil() as usize]);
-        low + (high - low) * place.fract()
-    };
-    (at(0.5), (at(0.75) - at(0.25)) / at(0.5))
+/// Everybody's own figures: one line each, µs at the three levels.
+pub(crate) fn everybody(outcome: &Outcome) -> String {
+    const COLUMNS: [&str; 8] = [
+        "keygen",
+        "sign",
+        "sign-bytes",
+        "sign-expanded",
+        "sign-batch",
+        "verify",
+        "verify-expanded",
+        "verify-batch",
+    ];
+    let mut names: Vec<&str> = Vec::new();
+    outcome.cells.iter().for_each(|cell| {
+        if !names.contains(&&*cell.who) {
+            names.push(&cell.who);
+        }
+    });
+    let mut text = format!("\n{:16}", "µs, 44/65/87");
+    COLUMNS.iter().for_each(|column| text += &format!(" {column:>16}"));
+    text += "\n";
+    for name in names {
+        text += &format!("{name:16}");
+        for column in COLUMNS {
+            let figures = LEVELS.map(|level| median_of(&outcome.cells, name, column, level).map(micro));
+            let figures = figures.map(|figure| figure.unwrap_or_else(|| "-".to_owned()));
+            let none = figures.iter().all(|figure| figure == "-");
+            text += &format!(" {:>16}", if none { "-".to_owned() } else { figures.join("/") });
+        }
+        text += "\n";
+    }
+    let classical = CLASSICAL.iter().filter_map(|level| {
+        let figure = |operation| median_of(&outcome.cells, YARDSTICK, operation, level).map(micro);
+        Some((level, figure("keygen")?, figure("sign-expanded")?, figure("verify")?))
+    });
+    for (level, keygen, sign, verify) in classical {
+        text += &format!("{level:16} keygen {keygen}, sign {sign}, verify {verify} ({YARDSTICK})\n");
+    }
+    text
+}
+
+fn median_of(cells: &[Cell], who: &str, operation: &str, level: &str) -> Option<f64> {
+    let mut cells = cells.iter();
+    let cell = cells.find(|cell| (&*cell.who, cell.operation, cell.level) == (who, operation, level))?;
+    Some(Stats::of(&cell.rounds).median)
+}
+
+/// Cycles of the CRYSTALS team's page, round 3 of their scheme: one core of an Intel Core i7-6600U (Skylake), their C
+/// reference and their AVX2 code; key generation, signing, verification at the three levels.
+const SKYLAKE: [(&str, &str, [[u32; 3]; 2]); 3] = [
+    ("keygen", "keygen", [[300_751, 544_232, 819_475], [124_031, 256_403, 298_050]]),
+    ("sign", "sign-bytes", [[1_355_434, 2_348_703, 2_856_803], [333_013, 529_106, 642_192]]),
+    ("verify", "verify", [[327_362, 522_267, 871_609], [118_412, 179_424, 279_936]]),
+];
+
+/// Our cycles beside the figures of another machine.
+pub(crate) fn cycles(outcome: &Outcome) -> String {
+    let clock = outcome.clock;
+    let mut text = format!(
+        "\ncycles, by the core's own clock of {:.2} GHz ({:.2} to {:.2}, from a chain of dependent multiplications),\n\
+         beside the CRYSTALS team's figures from another machine (Skylake i7-6600U)\n{:20} {:>12} {:>12} {:>12}\n",
+        clock.median, clock.lower, clock.upper, "", "ours", "their ref", "their avx2"
+    );
+    for (title, operation, [reference, avx2]) in SKYLAKE {
+        for (index, level) in LEVELS.iter().enumerate() {
+            let ours = median_of(&outcome.cells, "engine", operation, level);
+            let ours = ours.map_or("-".to_owned(), |ours| format!("{:.0}", ours * clock.median));
+            let title = format!("{title} {level}");
+            text += &format!("{title:20} {ours:>12} {:>12} {:>12}\n", reference[index], avx2[index]);
+        }
+    }
+    text
+}
+
+fn micro(nanoseconds: f64) -> String {
+    let digits = if nanoseconds < 100_000.0 { 1 } else { 0 };
+    format!("{:.digits$}", nanoseconds / 1000.0)
 }
 
 /// `bench/goals.toml`: for each rival, the greatest ratio a row may have.
@@ -92,8 +233,8 @@ impl Goals {
         toml::from_str(&text).map(Self).map_err(|why| format!("{}: {why}", path.display()))
     }
 
-    /// The goal of a row against a rival.
-    pub(crate) fn of(&self, name: &str, peer: &str) -> Option<f64> {
-        self.0.get(peer)?.get(name).copied()
+    /// The rival of a row's goal, and the goal.
+    pub(crate) fn of(&self, name: &str) -> Option<(String, f64)> {
+        self.0.iter().find_map(|(rival, rows)| Some((rival.clone(), *rows.get(name)?)))
     }
 }

@@ -6,8 +6,8 @@ use crate::api::{ExpandedSigningKey, ExpandedVerifyingKey, ParameterSet, Signatu
 use crate::backend::taint;
 use crate::backend::{Coeffs, active, force};
 use crate::error::Error;
-use crate::fips204::params::{GAMMA2_32, GAMMA2_88, HALF_Q, Q};
 use crate::fips204::flight::sign_internal as fips204_sign_internal;
+use crate::fips204::params::{GAMMA2_32, GAMMA2_88, HALF_Q, Q};
 use crate::message::{Mu, MuHasher};
 
 pub use crate::fips204::sign::Rejection;

@@ -9,7 +9,8 @@
 //! | `verify` | public key parsed, then one signature verified |
 //! | `verify-expanded` | one signature verified with a live public key |
 //!
-//! Messages have 64 bytes, the context is empty. The first line it writes is its name and version. With
+//! Messages have 64 bytes, the context is empty. `check LEVEL` is answered with a public key, a message and a signature in
+//! hexadecimal, for somebody else to verify. The first line it writes is its name and version. With
 //! PEER_VECTORS=0 in the environment it leaves out the four Keccak states at a time that BoringSSL runs on AVX2.
 
 use std::io::{BufRead, Write};
@@ -24,7 +25,7 @@ fn main() -> std::io::Result<()> {
     out.flush()?;
     for line in std::io::stdin().lock().lines() {
         let line = line?;
-        let answer = answer(&line).unwrap_or_else(|| format!("error: not understood: {line}"));
+        let answer = answer(&line).unwrap_or_else(|| "none".to_owned());
         writeln!(out, "{answer}")?;
         out.flush()?;
     }
@@ -33,13 +34,17 @@ fn main() -> std::io::Result<()> {
 
 fn answer(line: &str) -> Option<String> {
     let mut words = line.split_whitespace();
-    let (operation, level, runs) = (words.next()?, words.next()?, words.next()?.parse().ok()?);
-    let nanoseconds = match level {
-        "44" => LEVEL_44.time(operation, runs),
-        "65" => LEVEL_65.time(operation, runs),
-        "87" => LEVEL_87.time(operation, runs),
-        _ => None,
+    let (operation, level) = (words.next()?, words.next()?);
+    let level = match level {
+        "44" => &LEVEL_44,
+        "65" => &LEVEL_65,
+        "87" => &LEVEL_87,
+        _ => return None,
     };
+    if operation == "check" {
+        return Some(level.check_line());
+    }
+    let nanoseconds = level.time(operation, words.next()?.parse().ok()?);
     nanoseconds.map(|nanoseconds| nanoseconds.to_string())
 }
 
@@ -134,6 +139,16 @@ impl Level {
         Some((now() - start).as_nanos())
     }
 
+    /// A public key, a message and a signature.
+    fn check_line(&self) -> String {
+        let mut private = self.private();
+        let mut public_key = vec![0; self.public_key];
+        let mut signature = vec![0; self.signature];
+        self.generate(&mut public_key, &mut private, 7);
+        self.seal(&mut signature, &private, 7);
+        format!("{} {} {}", hex(&public_key), hex(&message(7)), hex(&signature))
+    }
+
     fn private(&self) -> Object {
         // SAFETY: a function without arguments that returns a size.
         Object::of(unsafe { (self.private_size)() })
@@ -173,6 +188,10 @@ impl Level {
             unsafe { (self.verify)(public.as_ptr(), signature.as_ptr(), message.as_ptr(), message.len()) };
         assert_eq!(done, 1, "verification");
     }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 fn message(number: u64) -> [u8; 64] {

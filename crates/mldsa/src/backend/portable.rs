@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code, reason = "the door is stamped the same way for every room; nothing here needs it")]
 
-use super::{Coeffs, Lanes, Room, Words, door};
+use super::{Coeffs, Lanes, PLACES, Room, Words, door};
 use crate::fips204::params::Q;
-use crate::fips204::ring::NttPoly;
+use crate::fips204::ring::{Ball, NttPoly, Small};
 use crate::keccak::{self, States};
 use crate::kernels::QINV;
 use crate::kernels::pack::{pack_eight, unpack_eight};
@@ -29,6 +29,8 @@ impl Lanes for i32 {
     const GROUP: usize = 8;
     type Room = Portable;
     type Wide = u64;
+    type Bytes = u64;
+    const BYTES: usize = 8;
 
     #[inline(always)]
     fn cells(w: &[i32]) -> &[i32] {
@@ -49,6 +51,10 @@ impl Lanes for i32 {
     #[inline(always)]
     fn splat(_: Portable, x: i32) -> i32 {
         x
+    }
+    #[inline(always)]
+    fn count_from(_: Portable, first: i32) -> i32 {
+        first
     }
     #[inline(always)]
     fn mul_low(self, other: i32) -> i32 {
@@ -81,11 +87,13 @@ impl Lanes for i32 {
         (x >> 32) as i32 - ((u64::from(m) * Q as u64) >> 32) as i32
     }
     #[inline(always)]
-    fn mont_mul(self, room: Portable, zeta: i32) -> i32 {
+    fn mont_mul(self, _: Portable, zeta: i32, quotient: i32, _: bool) -> i32 {
         // 256q makes the factor positive: unsigned products are what a CPU without wide signed lanes is quick at.
-        // The product is below 512q·q < 2^32·q. That is past the bound that every room's `mont_reduce` keeps, and still
-        // right in this one: the high half of x is below q, and of two numbers in [0, q) the difference is in (-q, q).
-        i32::mont_reduce(room, u64::from((self as u32).wrapping_add(256 * Q as u32)) * u64::from(zeta as u32))
+        // The product is below 512q·q < 2^32·q, so its high half is below q, and of two numbers in [0, q) the difference
+        // is in (-q, q). The low halves of the product and of m·q agree.
+        let a = (self as u32).wrapping_add(256 * Q as u32);
+        let m = a.wrapping_mul(quotient as u32);
+        ((u64::from(a) * u64::from(zeta as u32)) >> 32) as i32 - ((u64::from(m) * Q as u64) >> 32) as i32
     }
     #[inline(always)]
     fn exchange<const S: usize>(a: i32, b: i32) -> (i32, i32) {
@@ -108,6 +116,23 @@ impl Lanes for i32 {
     fn keep_below(self, key: i32, limit: i32, to: &mut [i32]) -> usize {
         to[0] = self;
         usize::from(key < limit)
+    }
+    #[inline(always)]
+    fn no_bytes(_: Portable) -> u64 {
+        0
+    }
+    #[inline(always)]
+    fn add_bytes(sum: u64, from: &[u8]) -> u64 {
+        // No byte passes 255, so none carries into the next.
+        sum + from.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+    #[inline(always)]
+    fn store_bytes(sum: u64, to: &mut [u8]) {
+        to.copy_from_slice(&sum.to_le_bytes())
+    }
+    #[inline(always)]
+    fn widen(_: Portable, from: &[u8]) -> i32 {
+        from[0].into()
     }
     #[inline(always)]
     fn any(self) -> bool {

@@ -44,8 +44,9 @@ pub(crate) fn verify_side_by_side<P: ParameterSet, const A: usize>(
     debug_assert!(count <= A && verdicts.len() == count);
     // 8, first part: H(c̃)
     let mut blocks: [BallBlock; A] = [[0; _]; A];
-    let c_tilde: [&[u8]; A] =
-        core::array::from_fn(|i| claims.get(i).map_or(&[][..], |claim| &claim.sigma.as_ref()[..P::C_TILDE_LEN]));
+    let c_tilde: [&[u8]; A] = core::array::from_fn(|i| {
+        claims.get(i).map_or(&[][..], |claim| &claim.sigma.as_ref()[..P::C_TILDE_LEN])
+    });
     h_side_by_side(room, &c_tilde[..count], &mut blocks.each_mut().map(|block| &mut block[..])[..count]);
     let mut commitments = [[0; COMMITMENT_MAX]; A];
     let mut well_formed = [false; A];

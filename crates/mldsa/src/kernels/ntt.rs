@@ -2,12 +2,13 @@
 
 use crate::backend::{Coeffs, Lanes};
 use crate::fips204::params::Q;
+use crate::kernels::QINV;
 use core::marker::PhantomData;
 
 /// The zetas, computed while compiling. The divisions are the compiler's.
 #[allow(clippy::integer_division_remainder_used, reason = "constants")]
 mod zetas {
-    use super::{Coeffs, Q};
+    use super::{Coeffs, Q, QINV};
 
     /// ζ = 1753, a 512th root of unity mod q (FIPS 204, 2.3).
     const ZETA: i64 = 1753;
@@ -59,18 +60,74 @@ mod zetas {
         inverse
     };
 
+    /// Each zeta times q^-1 mod 2^32: with it, `mont_mul` has both its products at once.
+    pub(super) const fn quotients<const N: usize>(zetas: &[i32; N]) -> [i32; N] {
+        let mut quotients = [0; N];
+        let mut i = 0;
+        while i < N {
+            quotients[i] = zetas[i].wrapping_mul(QINV);
+            i += 1;
+        }
+        quotients
+    }
+    pub(super) const ZETA_QUOTIENTS: Coeffs = quotients(&ZETAS);
+    pub(super) const INV_ZETA_QUOTIENTS: Coeffs = quotients(&INV_ZETAS);
+
     /// 256^-1·2^32 in Montgomery form: undoes the factor 256 of the eight layers, and the factor 2^-32 that every
     /// product made by [`dot`](crate::kernels::pointwise::dot) carries.
     pub(super) const F: i32 = mont((INV_256 << 32) % Q as i64);
+    /// F times the zeta of the inverse's last layer.
+    pub(super) const F_ZETA: i32 = ((F as i64 * unmont(INV_ZETAS[1])) % Q as i64) as i32;
+
+    /// The number that a Montgomery form stands for: x·2^-32 mod q, and 2^-32 = (2^32)^(q - 2).
+    const fn unmont(x: i32) -> i64 {
+        let (mut power, mut base, mut e) = (1i64, (1 << 32) % Q as i64, Q - 2);
+        while e > 0 {
+            if e & 1 == 1 {
+                power = power * base % Q as i64;
+            }
+            base = base * base % Q as i64;
+            e >>= 1;
+        }
+        x as i64 * power % Q as i64
+    }
 }
-use zetas::{F, INV_ZETAS, ZETAS};
+use zetas::{F, F_ZETA, INV_ZETA_QUOTIENTS, INV_ZETAS, ZETA_QUOTIENTS, ZETAS, quotients};
+
+/// A zeta in Montgomery form, and its quotient: itself times q^-1 mod 2^32.
+#[derive(Clone, Copy)]
+struct Zeta<V> {
+    zeta: V,
+    quotient: V,
+    /// Whether lanes 2i and 2i + 1 have the same zeta.
+    in_pairs: bool,
+}
+
+impl<V: Lanes> Zeta<V> {
+    /// The same zeta in every lane.
+    #[inline(always)]
+    fn splat(room: V::Room, zeta: i32, quotient: i32) -> Self {
+        Zeta { zeta: V::splat(room, zeta), quotient: V::splat(room, quotient), in_pairs: true }
+    }
+
+    /// x·zeta·2^-32 mod q.
+    #[inline(always)]
+    fn times(self, room: V::Room, x: V) -> V {
+        x.mont_mul(room, self.zeta, self.quotient, self.in_pairs)
+    }
+}
+
+/// The zetas of a direction, and their quotients.
+type Tables = (&'static Coeffs, &'static Coeffs);
+const FORWARD: Tables = (&ZETAS, &ZETA_QUOTIENTS);
+const INVERSE: Tables = (&INV_ZETAS, &INV_ZETA_QUOTIENTS);
 
 /// Layer i of 8 has 2^i groups of 2·len coefficients, len = 128 / 2^i.
 const fn len(layer: u32) -> usize {
     128 >> layer
 }
 
-/// Layers whose partners lie in different cells: those with len >= N.
+/// Layers whose partners lie in different cells: those with len >= N. 8, 5 or 4.
 const fn across<V: Lanes>() -> u32 {
     8 - V::N.trailing_zeros()
 }
@@ -103,116 +160,136 @@ pub(crate) fn ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
 ///
 /// Bounds: in and out [0, q); sums double in each of the 8 layers, so |·| < 256q < 2^31 before the end.
 /// Time: independent of ŵ.
-/// Differs from the standard: several layers a pass as in `ntt`; the last factor is 2^32/256 instead of 1/256.
+/// Differs from the standard: several layers a pass as in `ntt`; the last factor is 2^32/256 instead of 1/256, and is
+/// taken with the zeta of the last layer where there is one.
 #[inline(always)]
 pub(crate) fn inv_ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
     inv_last_layers::<V>(room, w);
     let mut layer = across::<V>() - 2;
-    while layer > 1 {
+    if layer & 1 == 1 {
+        layer -= 1;
+        inv_one_layer::<V>(room, w, layer);
+    }
+    while layer > 2 {
         layer -= 2;
         inv_two_layers::<V>(room, w, layer);
     }
-    if layer == 1 {
-        inv_one_layer::<V>(room, w, 0);
-    }
-    let (f, q) = (V::splat(room, F), V::splat(room, Q));
-    for cell in V::cells_mut(w) {
-        V::load(room, cell).mont_mul(room, f).add_q_if_negative(q).store(cell);
-    }
+    inv_first_layers::<V>(room, w);
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
 }
 
 /// (a, b) -> (a + ζb, a - ζb): steps 10 to 12 of Algorithm 41.
 #[inline(always)]
-fn butterfly<V: Lanes>(room: V::Room, a: V, b: V, zeta: V) -> (V, V) {
-    let t = b.mont_mul(room, zeta);
+fn butterfly<V: Lanes>(room: V::Room, (a, b): (V, V), zeta: Zeta<V>) -> (V, V) {
+    let t = zeta.times(room, b);
     (a + t, a - t)
 }
 
 /// (a, b) -> (a + b, -ζ(b - a)): steps 10 to 13 of Algorithm 42, with -ζ in the table.
 #[inline(always)]
-fn inv_butterfly<V: Lanes>(room: V::Room, a: V, b: V, zeta: V) -> (V, V) {
-    (a + b, (a - b).mont_mul(room, zeta))
+fn inv_butterfly<V: Lanes>(room: V::Room, (a, b): (V, V), zeta: Zeta<V>) -> (V, V) {
+    (a + b, zeta.times(room, a - b))
 }
 
-/// One layer.
+/// The two halves of each group of a layer, with the place of the group's zeta.
+#[inline(always)]
+fn halves<V: Lanes>(
+    w: &mut Coeffs,
+    layer: u32,
+) -> impl Iterator<Item = (usize, impl Iterator<Item = (&mut V::Cell, &mut V::Cell)>)> {
+    let half = len(layer) >> V::N.trailing_zeros();
+    V::cells_mut(w).chunks_exact_mut(2 * half).enumerate().map(move |(i, group)| {
+        let (low, high) = group.split_at_mut(half);
+        ((1 << layer) + i, low.iter_mut().zip(high))
+    })
+}
+
+/// One layer across cells.
 #[inline(always)]
 fn one_layer<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
-    let half = len(layer) >> V::N.trailing_zeros();
-    for (group, zeta) in V::cells_mut(w).chunks_exact_mut(2 * half).zip(&ZETAS[1 << layer..]) {
-        let zeta = V::splat(room, *zeta);
-        let (low, high) = group.split_at_mut(half);
-        for (a, b) in low.iter_mut().zip(high) {
-            let (x, y) = butterfly(room, V::load(room, a), V::load(room, b), zeta);
+    for (group, halves) in halves::<V>(w, layer) {
+        let zeta = Zeta::splat(room, ZETAS[group & 255], ZETA_QUOTIENTS[group & 255]);
+        for (a, b) in halves {
+            let (x, y) = butterfly(room, (V::load(room, a), V::load(room, b)), zeta);
             x.store(a);
             y.store(b);
         }
     }
 }
 
-/// One layer of the inverse.
+/// One layer of the inverse across cells.
 #[inline(always)]
 fn inv_one_layer<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
-    let half = len(layer) >> V::N.trailing_zeros();
-    for (group, zeta) in V::cells_mut(w).chunks_exact_mut(2 * half).zip(&INV_ZETAS[1 << layer..]) {
-        let zeta = V::splat(room, *zeta);
-        let (low, high) = group.split_at_mut(half);
-        for (a, b) in low.iter_mut().zip(high) {
-            let (x, y) = inv_butterfly(room, V::load(room, a), V::load(room, b), zeta);
+    for (group, halves) in halves::<V>(w, layer) {
+        let zeta = Zeta::splat(room, INV_ZETAS[group & 255], INV_ZETA_QUOTIENTS[group & 255]);
+        for (a, b) in halves {
+            let (x, y) = inv_butterfly(room, (V::load(room, a), V::load(room, b)), zeta);
             x.store(a);
             y.store(b);
         }
     }
 }
 
-/// The four quarters of each group of a layer, with the zeta of the group and the two of its halves in the next layer.
+/// The zeta of a group of a layer, and those of its two halves in the next layer.
+type Three<V> = [Zeta<V>; 3];
+
 #[inline(always)]
-fn quarters<'a, V: Lanes + 'a>(
-    w: &'a mut Coeffs,
+fn three<V: Lanes>(room: V::Room, (zetas, quotients): Tables, group: usize) -> Three<V> {
+    let splat = |i: usize| Zeta::splat(room, zetas[i & 255], quotients[i & 255]);
+    [splat(group), splat(2 * group), splat(2 * group + 1)]
+}
+
+/// The four quarters of each group of a layer, with the place of the group's zeta.
+#[inline(always)]
+fn quarters<V: Lanes>(
+    w: &mut Coeffs,
     layer: u32,
-    zetas: &'a Coeffs,
-) -> impl Iterator<Item = ([&'a mut [V::Cell]; 4], [i32; 3])> {
+) -> impl Iterator<Item = (usize, impl Iterator<Item = [&mut V::Cell; 4]>)> {
     let quarter = len(layer + 1) >> V::N.trailing_zeros();
-    let of_groups = &zetas[1 << layer..];
-    let of_halves = zetas[2 << layer..].as_chunks().0;
-    V::cells_mut(w).chunks_exact_mut(4 * quarter).zip(of_groups.iter().zip(of_halves)).map(
-        move |(group, (zeta, [zeta_low, zeta_high]))| {
-            let (low, high) = group.split_at_mut(2 * quarter);
-            let ((a, b), (c, d)) = (low.split_at_mut(quarter), high.split_at_mut(quarter));
-            ([a, b, c, d], [*zeta, *zeta_low, *zeta_high])
-        },
-    )
+    V::cells_mut(w).chunks_exact_mut(4 * quarter).enumerate().map(move |(i, group)| {
+        let (low, high) = group.split_at_mut(2 * quarter);
+        let ((a, b), (c, d)) = (low.split_at_mut(quarter), high.split_at_mut(quarter));
+        ((1 << layer) + i, a.iter_mut().zip(b).zip(c.iter_mut().zip(d)).map(|((a, b), (c, d))| [a, b, c, d]))
+    })
+}
+
+#[inline(always)]
+fn load<V: Lanes>(room: V::Room, [a, b, c, d]: &[&mut V::Cell; 4]) -> [V; 4] {
+    [V::load(room, a), V::load(room, b), V::load(room, c), V::load(room, d)]
+}
+
+#[inline(always)]
+fn store<V: Lanes>([w, x, y, z]: [V; 4], [a, b, c, d]: [&mut V::Cell; 4]) {
+    w.store(a);
+    x.store(b);
+    y.store(c);
+    z.store(d);
 }
 
 /// Two layers on four values: partners a, c and b, d; then a, b and c, d.
 #[inline(always)]
-fn four<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], [zeta, zeta_low, zeta_high]: [V; 3]) -> [V; 4] {
-    let ((a, c), (b, d)) = (butterfly(room, a, c, zeta), butterfly(room, b, d, zeta));
-    let ((a, b), (c, d)) = (butterfly(room, a, b, zeta_low), butterfly(room, c, d, zeta_high));
+fn four<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], [zeta, low, high]: Three<V>) -> [V; 4] {
+    let ((a, c), (b, d)) = (butterfly(room, (a, c), zeta), butterfly(room, (b, d), zeta));
+    let ((a, b), (c, d)) = (butterfly(room, (a, b), low), butterfly(room, (c, d), high));
     [a, b, c, d]
 }
 
 /// Two layers of the inverse on four values.
 #[inline(always)]
-fn inv_four<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], [zeta, zeta_low, zeta_high]: [V; 3]) -> [V; 4] {
-    let ((a, b), (c, d)) = (inv_butterfly(room, a, b, zeta_low), inv_butterfly(room, c, d, zeta_high));
-    let ((a, c), (b, d)) = (inv_butterfly(room, a, c, zeta), inv_butterfly(room, b, d, zeta));
+fn inv_four<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], [zeta, low, high]: Three<V>) -> [V; 4] {
+    let ((a, b), (c, d)) = (inv_butterfly(room, (a, b), low), inv_butterfly(room, (c, d), high));
+    let ((a, c), (b, d)) = (inv_butterfly(room, (a, c), zeta), inv_butterfly(room, (b, d), zeta));
     [a, b, c, d]
 }
 
 /// Layers `layer` and `layer + 1` in one pass over memory.
 #[inline(always)]
 fn two_layers<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
-    for ([a, b, c, d], [z0, z1, z2]) in quarters::<V>(w, layer, &ZETAS) {
-        let zetas = [V::splat(room, z0), V::splat(room, z1), V::splat(room, z2)];
-        for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-            let of_cells = [V::load(room, a), V::load(room, b), V::load(room, c), V::load(room, d)];
-            let [w, x, y, z] = four(room, of_cells, zetas);
-            w.store(a);
-            x.store(b);
-            y.store(c);
-            z.store(d);
+    for (group, quarters) in quarters::<V>(w, layer) {
+        let zetas = three::<V>(room, FORWARD, group);
+        for cells in quarters {
+            store(four(room, load(room, &cells), zetas), cells);
         }
     }
 }
@@ -220,38 +297,54 @@ fn two_layers<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
 /// Layers `layer + 1` and `layer` of the inverse in one pass over memory.
 #[inline(always)]
 fn inv_two_layers<V: Lanes>(room: V::Room, w: &mut Coeffs, layer: u32) {
-    for ([a, b, c, d], [z0, z1, z2]) in quarters::<V>(w, layer, &INV_ZETAS) {
-        let zetas = [V::splat(room, z0), V::splat(room, z1), V::splat(room, z2)];
-        for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-            let of_cells = [V::load(room, a), V::load(room, b), V::load(room, c), V::load(room, d)];
-            let [w, x, y, z] = inv_four(room, of_cells, zetas);
-            w.store(a);
-            x.store(b);
-            y.store(c);
-            z.store(d);
+    for (group, quarters) in quarters::<V>(w, layer) {
+        let zetas = three::<V>(room, INVERSE, group);
+        for cells in quarters {
+            store(inv_four(room, load(room, &cells), zetas), cells);
+        }
+    }
+}
+
+/// Layers 1 and 0 of the inverse, and the factor F.
+#[inline(always)]
+fn inv_first_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
+    let q = V::splat(room, Q);
+    for (group, quarters) in quarters::<V>(w, 0) {
+        let [_, low, high] = three::<V>(room, INVERSE, group);
+        let f = Zeta::splat(room, F, F.wrapping_mul(QINV));
+        let f_zeta = Zeta::splat(room, F_ZETA, F_ZETA.wrapping_mul(QINV));
+        for cells in quarters {
+            let [a, b, c, d] = load(room, &cells);
+            let ((a, b), (c, d)) = (inv_butterfly(room, (a, b), low), inv_butterfly(room, (c, d), high));
+            let (a, b, c, d) = (
+                f.times(room, a + c),
+                f.times(room, b + d),
+                f_zeta.times(room, a - c),
+                f_zeta.times(room, b - d),
+            );
+            let canonical = [a, b, c, d].map(|x| x.add_q_if_negative(q));
+            store(canonical, cells);
         }
     }
 }
 
 /// The last two layers across cells, those within cells, and the reduction, in one pass over memory.
 ///
-/// Layers within work on a pair of cells that exchange halves before each layer, so that partners always lie in the
-/// same lane of the two; at the end the exchanges are undone.
+/// Two groups of four cells go together, because the steps of one wait for each other.
 #[inline(always)]
 fn last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     let (half, q) = (V::splat(room, 1 << 22), V::splat(room, Q));
-    // x - ⌊x / 2^23⌉·q: for |x| < 9q the rest is below 2^22 + 9·2^13 < q.
-    let reduce = |x: V| (x - (x + half).sar::<23>().mul_low(q)).add_q_if_negative(q);
-    for (i, ([a, b, c, d], [z0, z1, z2])) in quarters::<V>(w, across::<V>() - 2, &ZETAS).enumerate() {
-        let zetas = [V::splat(room, z0), V::splat(room, z1), V::splat(room, z2)];
-        for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-            let of_cells = [V::load(room, a), V::load(room, b), V::load(room, c), V::load(room, d)];
-            let [w, x, y, z] = four(room, of_cells, zetas);
-            let ((w, x), (y, z)) = (within(room, w, x, 2 * i), within(room, y, z, 2 * i + 1));
-            reduce(w).store(a);
-            reduce(x).store(b);
-            reduce(y).store(c);
-            reduce(z).store(d);
+    for (i, cells) in V::cells_mut(w).as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let group = (1 << (across::<V>() - 2)) + 2 * i;
+        let x = cells.each_ref().map(|cell| V::load(room, cell));
+        let [a, b, c, d] = four(room, [x[0], x[1], x[2], x[3]], three(room, FORWARD, group));
+        let [e, f, g, h] = four(room, [x[4], x[5], x[6], x[7]], three(room, FORWARD, group + 1));
+        let pairs = within(room, [(a, b), (c, d), (e, f), (g, h)], 4 * i);
+        // x - ⌊x / 2^23⌉·q: for |x| < 9q the rest is below 2^22 + 9·2^13 < q.
+        let reduce = |x: V| (x - (x + half).sar::<23>().mul_low(q)).add_q_if_negative(q);
+        for ((a, b), cells) in pairs.into_iter().zip(cells.as_chunks_mut::<2>().0) {
+            reduce(a).store(&mut cells[0]);
+            reduce(b).store(&mut cells[1]);
         }
     }
 }
@@ -259,93 +352,97 @@ fn last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
 /// The first layers of the inverse: those within cells and two across.
 #[inline(always)]
 fn inv_last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
-    for (i, ([a, b, c, d], [z0, z1, z2])) in quarters::<V>(w, across::<V>() - 2, &INV_ZETAS).enumerate() {
-        let zetas = [V::splat(room, z0), V::splat(room, z1), V::splat(room, z2)];
-        for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-            let (w, x) = inv_within(room, V::load(room, a), V::load(room, b), 2 * i);
-            let (y, z) = inv_within(room, V::load(room, c), V::load(room, d), 2 * i + 1);
-            let [w, x, y, z] = inv_four(room, [w, x, y, z], zetas);
-            w.store(a);
-            x.store(b);
-            y.store(c);
-            z.store(d);
+    for (i, cells) in V::cells_mut(w).as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let group = (1 << (across::<V>() - 2)) + 2 * i;
+        let x = cells.each_ref().map(|cell| V::load(room, cell));
+        let pairs = inv_within(room, [(x[0], x[1]), (x[2], x[3]), (x[4], x[5]), (x[6], x[7])], 4 * i);
+        let [(a, b), (c, d), (e, f), (g, h)] = pairs;
+        let low = inv_four(room, [a, b, c, d], three(room, INVERSE, group));
+        let high = inv_four(room, [e, f, g, h], three(room, INVERSE, group + 1));
+        for (x, cell) in low.into_iter().chain(high).zip(cells) {
+            x.store(cell);
         }
     }
 }
 
-/// The layers with len < N on the cells 2·pair and 2·pair + 1.
+/// The layers with len < N on four pairs of cells, the first of which has the number `first`.
+///
+/// A pair exchanges halves before each layer, so that partners always lie in the same lane of its two cells; at the end
+/// the exchanges are undone.
 #[inline(always)]
-fn within<V: Lanes>(room: V::Room, a: V, b: V, pair: usize) -> (V, V) {
+fn within<V: Lanes>(room: V::Room, mut pairs: [(V, V); 4], first: usize) -> [(V, V); 4] {
     macro_rules! layer {
-        ($a:ident, $b:ident, $stride:literal) => {
+        ($stride:literal) => {
             if V::N > $stride {
-                ($a, $b) = V::exchange::<$stride>($a, $b);
-                ($a, $b) = butterfly(room, $a, $b, Within::<V>::zeta::<$stride>(room, Within::<V>::ZETAS, pair));
+                for (i, pair) in pairs.iter_mut().enumerate() {
+                    *pair = V::exchange::<$stride>(pair.0, pair.1);
+                    let zeta = Within::<V>::zeta::<$stride>(room, Within::<V>::FORWARD, first + i);
+                    *pair = butterfly(room, *pair, zeta);
+                }
             }
         };
     }
-    let (mut a, mut b) = (a, b);
-    layer!(a, b, 8);
-    layer!(a, b, 4);
-    layer!(a, b, 2);
-    layer!(a, b, 1);
-    undo(a, b)
+    layer!(8);
+    layer!(4);
+    layer!(2);
+    layer!(1);
+    pairs.map(undo)
 }
 
-/// The layers of the inverse with len < N on the cells 2·pair and 2·pair + 1.
+/// The layers of the inverse with len < N on four pairs of cells.
 #[inline(always)]
-fn inv_within<V: Lanes>(room: V::Room, a: V, b: V, pair: usize) -> (V, V) {
+fn inv_within<V: Lanes>(room: V::Room, pairs: [(V, V); 4], first: usize) -> [(V, V); 4] {
+    let mut pairs = pairs.map(exchanges);
     macro_rules! layer {
-        ($a:ident, $b:ident, $stride:literal) => {
+        ($stride:literal) => {
             if V::N > $stride {
-                ($a, $b) =
-                    inv_butterfly(room, $a, $b, Within::<V>::zeta::<$stride>(room, Within::<V>::INV_ZETAS, pair));
-                ($a, $b) = V::exchange::<$stride>($a, $b);
+                for (i, pair) in pairs.iter_mut().enumerate() {
+                    let zeta = Within::<V>::zeta::<$stride>(room, Within::<V>::INVERSE, first + i);
+                    let (a, b) = inv_butterfly(room, *pair, zeta);
+                    *pair = V::exchange::<$stride>(a, b);
+                }
             }
         };
     }
-    let (mut a, mut b) = exchanges(a, b);
-    layer!(a, b, 1);
-    layer!(a, b, 2);
-    layer!(a, b, 4);
-    layer!(a, b, 8);
-    (a, b)
+    layer!(1);
+    layer!(2);
+    layer!(4);
+    layer!(8);
+    pairs
 }
 
 /// The exchanges of all layers within a pair.
 #[inline(always)]
-fn exchanges<V: Lanes>(mut a: V, mut b: V) -> (V, V) {
-    if V::N > 8 {
-        (a, b) = V::exchange::<8>(a, b);
+fn exchanges<V: Lanes>(mut pair: (V, V)) -> (V, V) {
+    macro_rules! layer {
+        ($stride:literal) => {
+            if V::N > $stride {
+                pair = V::exchange::<$stride>(pair.0, pair.1);
+            }
+        };
     }
-    if V::N > 4 {
-        (a, b) = V::exchange::<4>(a, b);
-    }
-    if V::N > 2 {
-        (a, b) = V::exchange::<2>(a, b);
-    }
-    if V::N > 1 {
-        (a, b) = V::exchange::<1>(a, b);
-    }
-    (a, b)
+    layer!(8);
+    layer!(4);
+    layer!(2);
+    layer!(1);
+    pair
 }
 
 /// The same, undone.
 #[inline(always)]
-fn undo<V: Lanes>(mut a: V, mut b: V) -> (V, V) {
-    if V::N > 1 {
-        (a, b) = V::exchange::<1>(a, b);
+fn undo<V: Lanes>(mut pair: (V, V)) -> (V, V) {
+    macro_rules! layer {
+        ($stride:literal) => {
+            if V::N > $stride {
+                pair = V::exchange::<$stride>(pair.0, pair.1);
+            }
+        };
     }
-    if V::N > 2 {
-        (a, b) = V::exchange::<2>(a, b);
-    }
-    if V::N > 4 {
-        (a, b) = V::exchange::<4>(a, b);
-    }
-    if V::N > 8 {
-        (a, b) = V::exchange::<8>(a, b);
-    }
-    (a, b)
+    layer!(1);
+    layer!(2);
+    layer!(4);
+    layer!(8);
+    pair
 }
 
 /// The zetas of the layers with len < N, in the order in which the exchanges leave the coefficients.
@@ -355,13 +452,21 @@ struct Within<V>(PhantomData<V>);
 type Strides = [[i32; 128]; 4];
 
 impl<V: Lanes> Within<V> {
-    const ZETAS: &'static Strides = &Self::ordered(&ZETAS);
-    const INV_ZETAS: &'static Strides = &Self::ordered(&INV_ZETAS);
+    const FORWARD: &'static [Strides; 2] = &Self::with_quotients(Self::ordered(&ZETAS));
+    const INVERSE: &'static [Strides; 2] = &Self::with_quotients(Self::ordered(&INV_ZETAS));
 
     /// The zetas of one pair of cells for len = STRIDE.
     #[inline(always)]
-    fn zeta<const STRIDE: usize>(room: V::Room, zetas: &Strides, pair: usize) -> V {
-        V::load(room, &V::cells(&zetas[STRIDE.trailing_zeros() as usize])[pair])
+    fn zeta<const STRIDE: usize>(room: V::Room, [zetas, quotients]: &[Strides; 2], pair: usize) -> Zeta<V> {
+        let of_pair =
+            |table: &Strides| V::load(room, &V::cells(&table[STRIDE.trailing_zeros() as usize])[pair]);
+        Zeta { zeta: of_pair(zetas), quotient: of_pair(quotients), in_pairs: STRIDE > 1 }
+    }
+
+    /// Each table beside that of its quotients.
+    const fn with_quotients(zetas: Strides) -> [Strides; 2] {
+        let all = [quotients(&zetas[0]), quotients(&zetas[1]), quotients(&zetas[2]), quotients(&zetas[3])];
+        [zetas, all]
     }
 
     const fn ordered(zetas: &Coeffs) -> Strides {
@@ -388,7 +493,8 @@ impl<V: Lanes> Within<V> {
             while place < 128 {
                 // Lane place mod N of pair place / N, N a power of two.
                 let coefficient = 2 * (place & !(V::N - 1)) + a[place & (V::N - 1)];
-                ordered[stride.trailing_zeros() as usize][place] = zetas[(1 << layer) + (coefficient >> (8 - layer))];
+                ordered[stride.trailing_zeros() as usize][place] =
+                    zetas[(1 << layer) + (coefficient >> (8 - layer))];
                 place += 1;
             }
             stride >>= 1;

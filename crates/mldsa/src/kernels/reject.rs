@@ -42,7 +42,12 @@ fn half_bytes_below(eta: i32) -> i32 {
 /// Shapes: bytes: a multiple of 24.
 /// Bounds: `filled` <= 256; out [0, q).
 #[inline(always)]
-pub(crate) fn reject_uniform<V: Lanes>(room: V::Room, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize {
+pub(crate) fn reject_uniform<V: Lanes>(
+    room: V::Room,
+    bytes: &[u8],
+    out: &mut Coeffs,
+    filled: usize,
+) -> usize {
     reject::<V, 24>(room, 0, bytes, out, filled)
 }
 

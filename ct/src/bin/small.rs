@@ -1,4 +1,4 @@
-//! One life of a key at each level in each room, small enough for an interpreter: `./dev miri` runs it on machines of other
+//! One life of a key at each level in each room, small enough for an interpreter (`small LEVELS ROOM...`): `./dev miri` runs it on machines of other
 //! word lengths and byte orders, `./dev asan` under AddressSanitizer. What it prints must be the same everywhere.
 
 use sealstone_mldsa::hazmat::{self, sign_mu_with_rnd};
@@ -8,11 +8,19 @@ use sealstone_mldsa::{
 };
 
 fn main() -> Result<(), Error> {
-    let only: Vec<String> = std::env::args().skip(1).collect();
+    let levels = std::env::args().nth(1).unwrap_or_else(|| String::from("44,65,87"));
+    let only: Vec<String> = std::env::args().skip(2).collect();
     for room in hazmat::rooms().filter(|room| only.is_empty() || only.iter().any(|name| name == room)) {
         hazmat::force_room(Some(room)).expect("it was listed");
         eprintln!("small: {room}");
-        println!("{:016x} {:016x} {:016x}", life::<MlDsa44>()?, life::<MlDsa65>()?, life::<MlDsa87>()?);
+        for level in levels.split(',') {
+            let digest = match level {
+                "44" => life::<MlDsa44>()?,
+                "65" => life::<MlDsa65>()?,
+                _ => life::<MlDsa87>()?,
+            };
+            println!("{level}: {digest:016x}");
+        }
     }
     Ok(())
 }

@@ -11,7 +11,7 @@
 use crate::backend::{Room, active};
 use crate::ct::{self, Wiped};
 use crate::error::Error;
-use crate::fips204::encode::{minus_times_2_pow_d, pk_decode, pk_encode, sk_decode, sk_encode};
+use crate::fips204::encode::{SkParts, minus_times_2_pow_d, pk_decode, pk_encode, sk_decode, sk_encode};
 use crate::fips204::flight::sign_internal;
 use crate::fips204::keygen::{KeyPair, blank_matrix, keygen_internal, public_part};
 use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
@@ -67,12 +67,14 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Computes everything that signing needs; worth keeping when more than one message is signed.
     pub fn expand(&self) -> ExpandedSigningKey<P> {
+        ct::filled(ExpandedSigningKey::blank(), |key| self.expand_to(key))
+    }
+
+    fn expand_to(&self, key: &mut ExpandedSigningKey<P>) {
         let room = active();
         let mut pair = KeyPair::blank();
-        let mut key = ExpandedSigningKey::blank();
         keygen_internal(room, &self.xi, &mut pair, &mut key.a_hat);
         key.take(room, &pair);
-        key
     }
 
     /// The public half.
@@ -93,12 +95,16 @@ impl<P: ParameterSet> SigningKey<P> {
         ctx: Context<'_>,
         message: &[u8],
     ) -> Result<Signature<P>, Error> {
-        self.expand().sign(rng, ctx, message)
+        let mut key = ExpandedSigningKey::blank();
+        self.expand_to(&mut key);
+        key.sign(rng, ctx, message)
     }
 
     /// Signs a message, deterministically; see [`ExpandedSigningKey::sign_deterministic`].
     pub fn sign_deterministic(&self, ctx: Context<'_>, message: &[u8]) -> Result<Signature<P>, Error> {
-        self.expand().sign_deterministic(ctx, message)
+        let mut key = ExpandedSigningKey::blank();
+        self.expand_to(&mut key);
+        key.sign_deterministic(ctx, message)
     }
 }
 
@@ -149,30 +155,39 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     ///
     /// Errors: `WrongLength`; `BadKey` if s1 or s2 is out of range, or if t0 or tr is not what ρ, s1 and s2 give.
     pub fn decode(sk: &[u8]) -> Result<Self, Error> {
-        let room = active();
-        let parts = sk_decode::<P>(room, &*Wiped(exact::<P::Sk>(sk)?)).ok_or(Error::BadKey)?;
-        let mut key = Self::blank();
-        expand_a::<P>(room, &parts.rho, &mut key.a_hat);
-        let mut t0 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
-        let (s1, s2) = (parts.s1.as_ref(), parts.s2.as_ref());
-        let t1 = public_part::<P>(room, &key.a_hat, s1, s2, t0.as_mut());
-        let pk = pk_encode::<P>(room, &parts.rho, t1.as_ref());
-        let tr: [u8; 64] = Shake::h(room, &[pk.as_ref()]);
+        if sk.len() != P::SK_LEN {
+            return Err(Error::WrongLength { expected: P::SK_LEN, found: sk.len() });
+        }
+        ct::filled(Ok(Self::blank()), |key| {
+            if let Ok(blank) = key
+                && !blank.read(active(), sk)
+            {
+                *key = Err(Error::BadKey);
+            }
+        })
+    }
+
+    /// Takes an expanded key of the right length; false if it contradicts itself.
+    fn read(&mut self, room: Room, sk: &[u8]) -> bool {
+        let mut given = KeyPair::<P>::blank();
+        let in_range = sk_decode::<P>(room, sk, &mut given.sk);
+        let SkParts { rho, tr, s1, s2, t0, .. } = &given.sk;
+        expand_a::<P>(room, rho, &mut self.a_hat);
+        let mut made_t0 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
+        let t1 = public_part::<P>(room, &self.a_hat, s1.as_ref(), s2.as_ref(), made_t0.as_mut());
+        let pk = pk_encode::<P>(room, rho, t1.as_ref());
+        let made_tr: [u8; 64] = Shake::h(room, &[pk.as_ref()]);
         let agree = |given: &Poly, made: &mut Poly| {
             made.sub(room, given);
             made.norm_below(room, 1)
         };
-        let t0_agrees = parts
-            .t0
-            .as_ref()
-            .iter()
-            .zip(t0.as_mut())
-            .fold(true, |agrees, (given, made)| agree(given, made) & agrees);
-        if !(t0_agrees & ct::equal(&tr, &parts.tr)) {
-            return Err(Error::BadKey);
-        }
-        key.take(room, &KeyPair { pk, sk: parts });
-        Ok(key)
+        let t0_agrees =
+            t0.as_ref().iter().zip(made_t0.as_mut()).fold(true, |all, (given, made)| agree(given, made) & all);
+        let tr_agrees = ct::equal(&made_tr, tr);
+        given.pk = pk;
+        self.take(room, &given);
+        // A key is refused or not, and nobody is told by which check.
+        ct::declassify(in_range & t0_agrees & tr_agrees)
     }
 
     /// Writes the expanded form of FIPS 204, Algorithm 24, which holds no seed. Errors: `WrongLength`.
@@ -192,7 +207,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         for (t0_hat, t0) in self.t0_hat.as_ref().iter().zip(parts.t0.as_mut()) {
             t0_hat.undo_ntt(room, t0);
         }
-        out.copy_from_slice(sk_encode::<P>(room, &parts).as_ref());
+        sk_encode::<P>(room, &parts, out);
         Ok(())
     }
 

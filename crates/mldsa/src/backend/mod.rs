@@ -20,10 +20,12 @@ mod avx512;
 #[cfg(feature = "plain-lanes")]
 mod plain8;
 mod portable;
+#[cfg(feature = "ctgrind")]
+pub(crate) mod taint;
 mod wipe;
 
 pub(crate) use portable::ONE_LANE;
-pub(crate) use wipe::wipe;
+pub(crate) use wipe::{filled, wipe};
 
 /// 256 coefficients of a polynomial.
 pub(crate) type Coeffs = [i32; 256];

@@ -34,9 +34,10 @@ pub(crate) fn pk_decode<'a, P: Params>(
 
 /// sk = ρ || K || tr || s1 || s2 || t0.
 /// FIPS 204, Algorithm 24, skEncode.
-pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>) -> Wiped<P::Sk> {
-    let mut sk = Wiped(P::Sk::from_fn(|_| 0));
-    let (rho, rest) = sk.as_mut().split_at_mut(32);
+///
+/// Shapes: sk of `SK_LEN` bytes.
+pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>, sk: &mut [u8]) {
+    let (rho, rest) = sk.split_at_mut(32);
     let (k, rest) = rest.split_at_mut(32);
     let (tr, mut rest) = rest.split_at_mut(64);
     rho.copy_from_slice(&parts.rho);
@@ -48,33 +49,27 @@ pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>) -> Wiped<P::S
         room.bit_pack(bits, b, &poly.0, bytes);
         rest = after;
     }
-    sk
 }
 
-/// The parts of an expanded private key; `None` if a coefficient of s1 or s2 is not in [-η, η].
+/// The parts of an expanded private key, and whether all coefficients of s1 and s2 are in [-η, η].
 /// FIPS 204, Algorithm 25, skDecode.
-pub(crate) fn sk_decode<P: Params>(room: Room, sk: &P::Sk) -> Option<SkParts<P>> {
-    let (rho, rest) = split::<32>(sk.as_ref());
+///
+/// Shapes: sk of `SK_LEN` bytes; parts written in place, which leaves no copies.
+pub(crate) fn sk_decode<P: Params>(room: Room, sk: &[u8], parts: &mut SkParts<P>) -> bool {
+    let (rho, rest) = split::<32>(sk);
     let (k, rest) = split::<32>(rest);
     let (tr, mut rest) = split::<64>(rest);
-    let mut next = |bits: u32, b: i32| {
+    parts.rho = *rho;
+    parts.k.copy_from_slice(k);
+    parts.tr = *tr;
+    let secrets = parts.s1.as_mut().iter_mut().chain(parts.s2.as_mut()).map(|s| (P::ETA_BITS, P::ETA, s));
+    for (bits, b, poly) in secrets.chain(parts.t0.as_mut().iter_mut().map(|t0| (D, 1 << (D - 1), t0))) {
         let (bytes, after) = rest.split_at(32 * bits as usize);
-        rest = after;
-        let mut poly = Poly::ZERO;
         room.bit_unpack(bits, b, bytes, &mut poly.0);
-        poly
-    };
-    let parts: SkParts<P> = SkParts {
-        rho: *rho,
-        k: Wiped(*k),
-        tr: *tr,
-        s1: Wiped(P::L_::from_fn(|_| next(P::ETA_BITS, P::ETA))),
-        s2: Wiped(P::K_::from_fn(|_| next(P::ETA_BITS, P::ETA))),
-        t0: Wiped(P::K_::from_fn(|_| next(D, 1 << (D - 1)))),
-    };
+        rest = after;
+    }
     let secrets = parts.s1.as_ref().iter().chain(parts.s2.as_ref());
-    let in_range = secrets.fold(true, |ok, s: &Poly| s.norm_below(room, P::ETA + 1) & ok);
-    in_range.then_some(parts)
+    secrets.fold(true, |ok, s: &Poly| s.norm_below(room, P::ETA + 1) & ok)
 }
 
 /// What an expanded private key holds.

@@ -10,7 +10,7 @@ use super::round::{decompose, make_hint};
 use super::sample::{BallBlock, h_side_by_side, sample_in_ball};
 use crate::api::{ExpandedSigningKey, ParameterSet};
 use crate::backend::Room;
-use crate::ct::{Wipe, Wiped, declassify};
+use crate::ct::{Wipe, Wiped, declassify, declassify_all};
 use crate::keccak::Shake;
 
 /// Which check refused an attempt.
@@ -155,13 +155,11 @@ pub(crate) fn respond<P: ParameterSet>(
     let Scratch { z, r, h, w1, r0, product, .. } = scratch;
     // c̃ of the accepted attempt is the signature's first part. Of a refused one it is a hash of a w1 that is never
     // shown; the argument that it says nothing of the key is in SECURITY.md.
-    let (c_tilde, block) = (declassify(c_tilde.clone()), declassify(*block));
+    let (c_tilde, block) = declassify((c_tilde.clone(), *block));
     // 16: c ← SampleInBall(c̃)
     let mut c = Poly::ZERO;
     sample_in_ball::<P>(room, c_tilde.as_ref(), &block, &mut c);
     let ball = Ball::new(room, &c);
-    // Which check refuses may be shown, and at which polynomial: a refused attempt is independent of the next (section
-    // 3.2), and what its polynomials would have been is wiped.
     for ((s2, w), r) in sk.s2.as_ref().iter().zip(w.as_ref()).zip(r.as_mut()) {
         // 19: ⟨⟨cs2⟩⟩ ← c·s2, and w − ⟨⟨cs2⟩⟩, which steps 21 and 26 both take
         product.times_ball(room, &ball, s2);
@@ -170,7 +168,7 @@ pub(crate) fn respond<P: ParameterSet>(
         // 21: r0 ← LowBits(w − ⟨⟨cs2⟩⟩)
         decompose::<P>(room, r, w1, r0);
         // 23, second half: if ‖r0‖∞ ≥ γ2 − β then (z, h) ← ⊥
-        if !declassify(r0.norm_below(room, P::GAMMA2 - P::BETA)) {
+        if !passes(r0.norm_below(room, P::GAMMA2 - P::BETA)) {
             return Err(Rejection::R0);
         }
     }
@@ -180,7 +178,7 @@ pub(crate) fn respond<P: ParameterSet>(
         z.times_ball(room, &ball, s1);
         z.add(room, y);
         // 23, first half: if ‖z‖∞ ≥ γ1 − β then (z, h) ← ⊥
-        if !declassify(z.norm_below(room, P::GAMMA1 - P::BETA)) {
+        if !passes(z.norm_below(room, P::GAMMA1 - P::BETA)) {
             return Err(Rejection::Z);
         }
     }
@@ -192,7 +190,7 @@ pub(crate) fn respond<P: ParameterSet>(
         // 25: ⟨⟨ct0⟩⟩ ← NTT⁻¹(ĉ ∘ t̂0)
         product.product(room, one(&c_hat), one(t0_hat));
         // 28: if ‖⟨⟨ct0⟩⟩‖∞ ≥ γ2 then (z, h) ← ⊥
-        if !declassify(product.norm_below(room, P::GAMMA2)) {
+        if !passes(product.norm_below(room, P::GAMMA2)) {
             return Err(Rejection::Ct0);
         }
         // 26: h ← MakeHint(−⟨⟨ct0⟩⟩, w − ⟨⟨cs2⟩⟩ + ⟨⟨ct0⟩⟩)
@@ -202,11 +200,17 @@ pub(crate) fn respond<P: ParameterSet>(
         ones += make_hint::<P>(room, r0, r, h);
     }
     // 28: if the number of 1's in h is greater than ω then (z, h) ← ⊥
-    if declassify(ones > P::OMEGA) {
+    if !passes(ones <= P::OMEGA) {
         return Err(Rejection::Hint);
     }
     // 33: σ ← sigEncode(c̃, z mod± q, h): accepted, so z and h are the signature
-    Ok(sig_encode::<P>(room, &c_tilde, declassify(z.as_ref()), declassify(h.as_ref())))
+    Ok(sig_encode::<P>(room, &c_tilde, declassify_all(z.as_ref()), declassify_all(h.as_ref())))
+}
+
+/// Whether an attempt passes a check. Which check refuses may be shown, and at which polynomial: a refused attempt is
+/// independent of the next (section 3.2), and what its polynomials would have been is wiped.
+fn passes(check: bool) -> bool {
+    declassify(check)
 }
 
 /// ρ'' of a message, where it is wiped.

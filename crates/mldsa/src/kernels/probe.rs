@@ -1,0 +1,15 @@
+//! A look at one operation of the lanes, for the exhaustive tests.
+
+use crate::backend::{Coeffs, Lanes};
+use crate::kernels::QINV;
+
+/// w·zeta·2^-32 mod q, coefficient by coefficient, as `mont_mul` leaves it.
+///
+/// Bounds: in |w| <= 256q, 0 <= zeta < q; out |w| < q.
+#[inline(always)]
+pub(crate) fn mont_mul<V: Lanes>(room: V::Room, w: &mut Coeffs, zeta: i32) {
+    let (zeta, quotient) = (V::splat(room, zeta), V::splat(room, zeta.wrapping_mul(QINV)));
+    for cell in V::cells_mut(w) {
+        V::load(room, cell).mont_mul(room, zeta, quotient).store(cell);
+    }
+}

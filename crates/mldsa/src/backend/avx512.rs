@@ -165,21 +165,22 @@ impl Lanes for I32x16 {
         // The low halves of x and of m·q agree, so their difference is 2^32 times the answer.
         let reduce = |x| {
             let m = proven!(mul_even(x, q_inv));
-            proven!(_mm512_sub_epi64(x, _mm512_mul_epu32(m, q)))
+            proven!(_mm512_sub_epi64(x, mul_even(m, q)))
         };
         high(I64x16 { even: reduce(x.even), odd: reduce(x.odd) })
     }
     #[inline(always)]
-    fn mont_mul(self, room: Avx512, zeta: Self, quotient: Self) -> Self {
+    fn mont_mul(self, room: Avx512, zeta: Self, quotient: Self, in_pairs: bool) -> Self {
         let q = Self::splat(room, Q).0;
         // The low halves of x and of m·q agree, so their difference is 2^32 times the answer.
         let mul = |a, zeta, quotient| {
             let m = proven!(mul_even(a, quotient));
-            proven!(_mm512_sub_epi64(_mm512_mul_epi32(a, zeta), _mm512_mul_epi32(m, q)))
+            proven!(_mm512_sub_epi64(_mm512_mul_epi32(a, zeta), mul_even(m, q)))
         };
+        let of_odd = |zeta| if in_pairs { zeta } else { odd(zeta) };
         high(I64x16 {
             even: mul(self.0, zeta.0, quotient.0),
-            odd: mul(odd(self.0), odd(zeta.0), odd(quotient.0)),
+            odd: mul(odd(self.0), of_odd(zeta.0), of_odd(quotient.0)),
         })
     }
     #[inline(always)]

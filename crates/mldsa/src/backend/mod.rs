@@ -86,7 +86,8 @@ pub(crate) trait Lanes:
     /// Differs from the standard: a signed result, as Appendix A allows.
     fn mont_reduce(room: Self::Room, x: Self::Wide) -> Self;
     /// self·zeta·2^-32 mod q. Bounds: in |self| <= 256q, 0 <= zeta < q, quotient = zeta·q^-1 mod 2^32; out |r| < q.
-    fn mont_mul(self, room: Self::Room, zeta: Self, quotient: Self) -> Self;
+    /// `in_pairs`, known while compiling: lanes 2i and 2i + 1 have the same zeta.
+    fn mont_mul(self, room: Self::Room, zeta: Self, quotient: Self, in_pairs: bool) -> Self;
     /// In each group of 2·S lanes: the lower halves of a and of b, and the upper halves of a and of b. Its own inverse.
     /// S in {1, 2, 4, 8}, below N.
     fn exchange<const S: usize>(a: Self, b: Self) -> (Self, Self);

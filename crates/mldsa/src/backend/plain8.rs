@@ -93,8 +93,9 @@ impl Lanes for I32x8 {
         Self(x.map(|x| i32::mont_reduce(ONE_LANE, x)))
     }
     #[inline(always)]
-    fn mont_mul(self, _: Plain8, zeta: Self, quotient: Self) -> Self {
-        Self(from_fn(|j| self.0[j].mont_mul(ONE_LANE, zeta.0[j], quotient.0[j])))
+    fn mont_mul(self, _: Plain8, zeta: Self, quotient: Self, in_pairs: bool) -> Self {
+        debug_assert!(!in_pairs || (0..8).all(|j| zeta.0[j] == zeta.0[j ^ 1]));
+        Self(from_fn(|j| self.0[j].mont_mul(ONE_LANE, zeta.0[j], quotient.0[j], in_pairs)))
     }
     #[inline(always)]
     fn exchange<const S: usize>(a: Self, b: Self) -> (Self, Self) {

@@ -81,7 +81,7 @@ impl Lanes for i32 {
         (x >> 32) as i32 - ((u64::from(m) * Q as u64) >> 32) as i32
     }
     #[inline(always)]
-    fn mont_mul(self, _: Portable, zeta: i32, quotient: i32) -> i32 {
+    fn mont_mul(self, _: Portable, zeta: i32, quotient: i32, _: bool) -> i32 {
         // 256q makes the factor positive: unsigned products are what a CPU without wide signed lanes is quick at.
         // The product is below 512q·q < 2^32·q, so its high half is below q, and of two numbers in [0, q) the difference
         // is in (-q, q). The low halves of the product and of m·q agree.

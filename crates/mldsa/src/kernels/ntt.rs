@@ -99,19 +99,21 @@ use zetas::{F, F_ZETA, INV_ZETA_QUOTIENTS, INV_ZETAS, ZETA_QUOTIENTS, ZETAS, quo
 struct Zeta<V> {
     zeta: V,
     quotient: V,
+    /// Whether lanes 2i and 2i + 1 have the same zeta.
+    in_pairs: bool,
 }
 
 impl<V: Lanes> Zeta<V> {
     /// The same zeta in every lane.
     #[inline(always)]
     fn splat(room: V::Room, zeta: i32, quotient: i32) -> Self {
-        Zeta { zeta: V::splat(room, zeta), quotient: V::splat(room, quotient) }
+        Zeta { zeta: V::splat(room, zeta), quotient: V::splat(room, quotient), in_pairs: true }
     }
 
     /// x·zeta·2^-32 mod q.
     #[inline(always)]
     fn times(self, room: V::Room, x: V) -> V {
-        x.mont_mul(room, self.zeta, self.quotient)
+        x.mont_mul(room, self.zeta, self.quotient, self.in_pairs)
     }
 }
 
@@ -327,18 +329,22 @@ fn inv_first_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
 }
 
 /// The last two layers across cells, those within cells, and the reduction, in one pass over memory.
+///
+/// Two groups of four cells go together, because the steps of one wait for each other.
 #[inline(always)]
 fn last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     let (half, q) = (V::splat(room, 1 << 22), V::splat(room, Q));
-    let first = 1 << (across::<V>() - 2);
-    for (group, quarters) in quarters::<V>(w, across::<V>() - 2) {
-        let zetas = three::<V>(room, FORWARD, group);
-        for cells in quarters {
-            let of_cells = four(room, load(room, &cells), zetas);
-            let [a, b, c, d] = within(room, of_cells, 2 * (group - first));
-            // x - ⌊x / 2^23⌉·q: for |x| < 9q the rest is below 2^22 + 9·2^13 < q.
-            let reduce = |x: V| (x - (x + half).sar::<23>().mul_low(q)).add_q_if_negative(q);
-            store([reduce(a), reduce(b), reduce(c), reduce(d)], cells);
+    for (i, cells) in V::cells_mut(w).as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let group = (1 << (across::<V>() - 2)) + 2 * i;
+        let x = cells.each_ref().map(|cell| V::load(room, cell));
+        let [a, b, c, d] = four(room, [x[0], x[1], x[2], x[3]], three(room, FORWARD, group));
+        let [e, f, g, h] = four(room, [x[4], x[5], x[6], x[7]], three(room, FORWARD, group + 1));
+        let pairs = within(room, [(a, b), (c, d), (e, f), (g, h)], 4 * i);
+        // x - ⌊x / 2^23⌉·q: for |x| < 9q the rest is below 2^22 + 9·2^13 < q.
+        let reduce = |x: V| (x - (x + half).sar::<23>().mul_low(q)).add_q_if_negative(q);
+        for ((a, b), cells) in pairs.into_iter().zip(cells.as_chunks_mut::<2>().0) {
+            reduce(a).store(&mut cells[0]);
+            reduce(b).store(&mut cells[1]);
         }
     }
 }
@@ -346,31 +352,33 @@ fn last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
 /// The first layers of the inverse: those within cells and two across.
 #[inline(always)]
 fn inv_last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
-    let first = 1 << (across::<V>() - 2);
-    for (group, quarters) in quarters::<V>(w, across::<V>() - 2) {
-        let zetas = three::<V>(room, INVERSE, group);
-        for cells in quarters {
-            let of_cells = inv_within(room, load(room, &cells), 2 * (group - first));
-            store(inv_four(room, of_cells, zetas), cells);
+    for (i, cells) in V::cells_mut(w).as_chunks_mut::<8>().0.iter_mut().enumerate() {
+        let group = (1 << (across::<V>() - 2)) + 2 * i;
+        let x = cells.each_ref().map(|cell| V::load(room, cell));
+        let pairs = inv_within(room, [(x[0], x[1]), (x[2], x[3]), (x[4], x[5]), (x[6], x[7])], 4 * i);
+        let [(a, b), (c, d), (e, f), (g, h)] = pairs;
+        let low = inv_four(room, [a, b, c, d], three(room, INVERSE, group));
+        let high = inv_four(room, [e, f, g, h], three(room, INVERSE, group + 1));
+        for (x, cell) in low.into_iter().chain(high).zip(cells) {
+            x.store(cell);
         }
     }
 }
 
-/// The layers with len < N on two pairs of cells, the first of which has the number `pair`.
+/// The layers with len < N on four pairs of cells, the first of which has the number `first`.
 ///
 /// A pair exchanges halves before each layer, so that partners always lie in the same lane of its two cells; at the end
-/// the exchanges are undone. Two pairs go together because the steps of one wait for each other.
+/// the exchanges are undone.
 #[inline(always)]
-fn within<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], pair: usize) -> [V; 4] {
-    let (mut low, mut high) = ((a, b), (c, d));
+fn within<V: Lanes>(room: V::Room, mut pairs: [(V, V); 4], first: usize) -> [(V, V); 4] {
     macro_rules! layer {
         ($stride:literal) => {
             if V::N > $stride {
-                low = V::exchange::<$stride>(low.0, low.1);
-                high = V::exchange::<$stride>(high.0, high.1);
-                low = butterfly(room, low, Within::<V>::zeta::<$stride>(room, Within::<V>::FORWARD, pair));
-                high =
-                    butterfly(room, high, Within::<V>::zeta::<$stride>(room, Within::<V>::FORWARD, pair + 1));
+                for (i, pair) in pairs.iter_mut().enumerate() {
+                    *pair = V::exchange::<$stride>(pair.0, pair.1);
+                    let zeta = Within::<V>::zeta::<$stride>(room, Within::<V>::FORWARD, first + i);
+                    *pair = butterfly(room, *pair, zeta);
+                }
             }
         };
     }
@@ -378,26 +386,21 @@ fn within<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], pair: usize) -> [V; 4] 
     layer!(4);
     layer!(2);
     layer!(1);
-    let ((a, b), (c, d)) = (undo(low), undo(high));
-    [a, b, c, d]
+    pairs.map(undo)
 }
 
-/// The layers of the inverse with len < N on two pairs of cells.
+/// The layers of the inverse with len < N on four pairs of cells.
 #[inline(always)]
-fn inv_within<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], pair: usize) -> [V; 4] {
-    let (mut low, mut high) = (exchanges((a, b)), exchanges((c, d)));
+fn inv_within<V: Lanes>(room: V::Room, pairs: [(V, V); 4], first: usize) -> [(V, V); 4] {
+    let mut pairs = pairs.map(exchanges);
     macro_rules! layer {
         ($stride:literal) => {
             if V::N > $stride {
-                low =
-                    inv_butterfly(room, low, Within::<V>::zeta::<$stride>(room, Within::<V>::INVERSE, pair));
-                high = inv_butterfly(
-                    room,
-                    high,
-                    Within::<V>::zeta::<$stride>(room, Within::<V>::INVERSE, pair + 1),
-                );
-                low = V::exchange::<$stride>(low.0, low.1);
-                high = V::exchange::<$stride>(high.0, high.1);
+                for (i, pair) in pairs.iter_mut().enumerate() {
+                    let zeta = Within::<V>::zeta::<$stride>(room, Within::<V>::INVERSE, first + i);
+                    let (a, b) = inv_butterfly(room, *pair, zeta);
+                    *pair = V::exchange::<$stride>(a, b);
+                }
             }
         };
     }
@@ -405,8 +408,7 @@ fn inv_within<V: Lanes>(room: V::Room, [a, b, c, d]: [V; 4], pair: usize) -> [V;
     layer!(2);
     layer!(4);
     layer!(8);
-    let ((a, b), (c, d)) = (low, high);
-    [a, b, c, d]
+    pairs
 }
 
 /// The exchanges of all layers within a pair.
@@ -458,7 +460,7 @@ impl<V: Lanes> Within<V> {
     fn zeta<const STRIDE: usize>(room: V::Room, [zetas, quotients]: &[Strides; 2], pair: usize) -> Zeta<V> {
         let of_pair =
             |table: &Strides| V::load(room, &V::cells(&table[STRIDE.trailing_zeros() as usize])[pair]);
-        Zeta { zeta: of_pair(zetas), quotient: of_pair(quotients) }
+        Zeta { zeta: of_pair(zetas), quotient: of_pair(quotients), in_pairs: STRIDE > 1 }
     }
 
     /// Each table beside that of its quotients.

@@ -19,22 +19,31 @@ pub(crate) fn dot<V: Lanes>(
     more: Option<(&NttPoly, &NttPoly)>,
     out: &mut Coeffs,
 ) {
-    /// Cells whose sums are kept in registers while the polynomials go by.
-    const TILE: usize = 4;
     debug_assert!(a.len() == b.len() && (1..=8).contains(&(a.len() + usize::from(more.is_some()))));
     let q = V::splat(room, Q);
     for (tile, out) in V::cells_mut(out).chunks_exact_mut(TILE).enumerate() {
         let mut sums = [V::wide_zero(room); TILE];
-        for (a, b) in a.iter().zip(b).chain(more) {
-            let tile = TILE * tile..TILE * (tile + 1);
-            let cells = V::cells(&a.0)[tile.clone()].iter().zip(&V::cells(&b.0)[tile]);
-            for (sum, (a, b)) in sums.iter_mut().zip(cells) {
-                *sum = V::add_wide(*sum, V::load(room, a).mul_wide(V::load(room, b)));
-            }
+        for (a, b) in a.iter().zip(b) {
+            add_products::<V>(room, &mut sums, a, b, TILE * tile);
+        }
+        if let Some((a, b)) = more {
+            add_products::<V>(room, &mut sums, a, b, TILE * tile);
         }
         for (sum, out) in sums.into_iter().zip(out) {
             V::mont_reduce(room, sum).add_q_if_negative(q).store(out);
         }
+    }
+}
+
+/// Cells whose sums are kept in registers while the polynomials go by.
+const TILE: usize = 4;
+
+/// Adds the products of the cells from `first` on.
+#[inline(always)]
+fn add_products<V: Lanes>(room: V::Room, sums: &mut [V::Wide; TILE], a: &NttPoly, b: &NttPoly, first: usize) {
+    let cells = V::cells(&a.0)[first..].iter().zip(&V::cells(&b.0)[first..]);
+    for (sum, (a, b)) in sums.iter_mut().zip(cells) {
+        *sum = V::add_wide(*sum, V::load(room, a).mul_wide(V::load(room, b)));
     }
 }
 

@@ -183,7 +183,7 @@ pub(crate) trait Backend: Sync {
     fn reject_bounded(&self, eta: i32, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
     /// [`Lanes::mont_mul`] of each coefficient: a door for the exhaustive tests alone.
     #[cfg(test)]
-    fn mont_mul(&self, w: &mut Coeffs, zeta: i32);
+    fn mont_mul(&self, w: &mut Coeffs, zeta: i32, told: bool);
 }
 
 /// Stamps [`Backend`] for a room from the kernels, over the room's lanes: each method is the kernel, compiled with the
@@ -209,7 +209,7 @@ macro_rules! door {
                 pack::bit_unpack => fn bit_unpack(bits: u32, b: i32, v: &[u8], out: &mut Coeffs);
                 reject::reject_uniform => fn reject_uniform(bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
                 reject::reject_bounded => fn reject_bounded(eta: i32, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
-                #[cfg(test)] probe::mont_mul => fn mont_mul(w: &mut Coeffs, zeta: i32);
+                #[cfg(test)] probe::mont_mul => fn mont_mul(w: &mut Coeffs, zeta: i32, told: bool);
             }
         }
     };

@@ -79,7 +79,7 @@ fn montgomery_reduction_of_every_low_word() {
 }
 
 /// The factor runs through all |a| <= 256q, which is all that the transforms may hand over; each zeta is one of the
-/// edges 1, q - 1, one in Montgomery form, and the zeta of the first layer.
+/// edges 1, q - 1, one in Montgomery form, and the zeta of the first layer; told and not told that lanes share it.
 #[test]
 #[ignore = "long: ./dev exhaustive"]
 fn product_with_a_zeta_of_every_factor() {
@@ -88,13 +88,13 @@ fn product_with_a_zeta_of_every_factor() {
     let zetas = [1, Q64 - 1, (1 << 32) % Q64, first_zeta];
     let bound = 256 * Q64;
     each_room(|room| {
-        for zeta in zetas {
+        for (zeta, told) in zetas.into_iter().flat_map(|zeta| [(zeta, true), (zeta, false)]) {
             let factor = zeta * R_INV % Q64;
             let mut expected = Expected::new(-bound, factor);
             let mut a = -bound;
             while a <= bound {
                 let mut w: Coeffs = core::array::from_fn(|i| (a + i as i64).min(bound) as i32);
-                room.mont_mul(&mut w, zeta as i32);
+                room.mont_mul(&mut w, zeta as i32, told);
                 if a + 255 <= bound {
                     let canonical = w.map(|x| x + ((x >> 31) & Q));
                     assert!(canonical == expected.now, "{} zeta {zeta}, from {a} on", room.name());
@@ -109,7 +109,7 @@ fn product_with_a_zeta_of_every_factor() {
             }
         }
     });
-    tried("product with a zeta, all |a| <= 256q for 4 zetas", 4 * (512 * Q64 as u64 + 1), since);
+    tried("product with a zeta, all |a| <= 256q for 4 zetas in 2 ways", 8 * (512 * Q64 as u64 + 1), since);
 }
 
 #[test]

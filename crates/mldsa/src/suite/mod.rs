@@ -3,6 +3,7 @@
 #![allow(clippy::integer_division_remainder_used, reason = "tests")]
 
 mod exhaustive;
+mod interval;
 mod model;
 
 use crate::backend::{Coeffs, Room, all};

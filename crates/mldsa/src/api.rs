@@ -15,7 +15,7 @@ use crate::fips204::encode::{minus_times_2_pow_d, pk_decode, pk_encode, sk_decod
 use crate::fips204::flight::sign_internal;
 use crate::fips204::keygen::{KeyPair, blank_matrix, keygen_internal, public_part};
 use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
-use crate::fips204::ring::{NttPoly, Poly};
+use crate::fips204::ring::{NttPoly, Poly, Small};
 use crate::fips204::sample::expand_a;
 use crate::fips204::verify::{Claim, verify_internal};
 use crate::keccak::Shake;
@@ -70,7 +70,7 @@ impl<P: ParameterSet> SigningKey<P> {
         let room = active();
         let mut pair = KeyPair::blank();
         let mut key = ExpandedSigningKey::blank();
-        keygen_internal(room, &self.xi, &mut pair, &mut key.a_hat, &mut *key.s1_hat);
+        keygen_internal(room, &self.xi, &mut pair, &mut key.a_hat);
         key.take(room, &pair);
         key
     }
@@ -82,8 +82,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     pub(crate) fn verifying_key_in(&self, room: Room) -> VerifyingKey<P> {
         let mut pair = KeyPair::<P>::blank();
-        let mut s1_hat = Wiped(P::L_::from_fn(|_| NttPoly::ZERO));
-        keygen_internal(room, &self.xi, &mut pair, &mut blank_matrix::<P>(), &mut s1_hat);
+        keygen_internal(room, &self.xi, &mut pair, &mut blank_matrix::<P>());
         VerifyingKey { pk: pair.pk }
     }
 
@@ -103,14 +102,15 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 }
 
-/// A private key ready to sign: Â, ŝ1, ŝ2, t̂0, K and tr, and the public key. Wiped on drop.
+/// A private key ready to sign: Â, t̂0, s1 and s2 laid out for products with c, K and tr, and the public key. Wiped on
+/// drop.
 pub struct ExpandedSigningKey<P: ParameterSet> {
     pub(crate) rho: [u8; 32],
     pub(crate) k: Wiped<[u8; 32]>,
     pub(crate) tr: [u8; 64],
     pub(crate) a_hat: P::K_<P::L_<NttPoly>>,
-    pub(crate) s1_hat: Wiped<P::L_<NttPoly>>,
-    pub(crate) s2_hat: Wiped<P::K_<NttPoly>>,
+    pub(crate) s1: Wiped<P::L_<Small>>,
+    pub(crate) s2: Wiped<P::K_<Small>>,
     pub(crate) t0_hat: Wiped<P::K_<NttPoly>>,
     verifying_key: VerifyingKey<P>,
 }
@@ -123,20 +123,21 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
             k: Wiped([0; 32]),
             tr: [0; 64],
             a_hat: blank_matrix::<P>(),
-            s1_hat: Wiped(P::L_::from_fn(|_| NttPoly::ZERO)),
-            s2_hat: Wiped(P::K_::from_fn(|_| NttPoly::ZERO)),
+            s1: Wiped(P::L_::from_fn(|_| Small::ZERO)),
+            s2: Wiped(P::K_::from_fn(|_| Small::ZERO)),
             t0_hat: Wiped(P::K_::from_fn(|_| NttPoly::ZERO)),
             verifying_key: VerifyingKey { pk: P::Pk::from_fn(|_| 0) },
         }
     }
 
-    /// Takes what Â and ŝ1, which are here already, do not say.
+    /// Takes what Â, which is here already, does not say.
     fn take(&mut self, room: Room, KeyPair { pk, sk }: &KeyPair<P>) {
         self.rho = sk.rho;
         self.k.copy_from_slice(&*sk.k);
         self.tr = sk.tr;
-        for (s2, s2_hat) in sk.s2.as_ref().iter().zip(self.s2_hat.as_mut()) {
-            s2.ntt(room, s2_hat);
+        let secrets = sk.s1.as_ref().iter().chain(sk.s2.as_ref());
+        for (s, small) in secrets.zip(self.s1.as_mut().iter_mut().chain(self.s2.as_mut())) {
+            small.take(s, P::ETA);
         }
         for (t0, t0_hat) in sk.t0.as_ref().iter().zip(self.t0_hat.as_mut()) {
             t0.ntt(room, t0_hat);
@@ -154,7 +155,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         expand_a::<P>(room, &parts.rho, &mut key.a_hat);
         let mut t0 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
         let (s1, s2) = (parts.s1.as_ref(), parts.s2.as_ref());
-        let t1 = public_part::<P>(room, &key.a_hat, s1, s2, &mut key.s1_hat, t0.as_mut());
+        let t1 = public_part::<P>(room, &key.a_hat, s1, s2, t0.as_mut());
         let pk = pk_encode::<P>(room, &parts.rho, t1.as_ref());
         let tr: [u8; 64] = Shake::h(room, &[pk.as_ref()]);
         let agree = |given: &Poly, made: &mut Poly| {
@@ -184,10 +185,12 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         parts.rho = self.rho;
         parts.k.copy_from_slice(&*self.k);
         parts.tr = self.tr;
-        let secrets = self.s1_hat.as_ref().iter().chain(self.s2_hat.as_ref()).chain(self.t0_hat.as_ref());
-        let places = parts.s1.as_mut().iter_mut().chain(parts.s2.as_mut()).chain(parts.t0.as_mut());
-        for (hat, poly) in secrets.zip(places) {
-            hat.undo_ntt(room, poly);
+        let secrets = self.s1.as_ref().iter().chain(self.s2.as_ref());
+        for (small, s) in secrets.zip(parts.s1.as_mut().iter_mut().chain(parts.s2.as_mut())) {
+            small.give(s);
+        }
+        for (t0_hat, t0) in self.t0_hat.as_ref().iter().zip(parts.t0.as_mut()) {
+            t0_hat.undo_ntt(room, t0);
         }
         out.copy_from_slice(sk_encode::<P>(room, &parts).as_ref());
         Ok(())

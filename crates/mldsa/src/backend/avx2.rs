@@ -1,10 +1,10 @@
 //! The room of x86-64 CPUs with AVX2 (and BMI, which came with it): eight lanes, four Keccak states.
 #![allow(unsafe_code)]
 
-use super::{Lanes, Room, Words, door};
+use super::{Lanes, PLACES, Room, Words, door};
 use crate::backend::Coeffs;
 use crate::fips204::params::Q;
-use crate::fips204::ring::NttPoly;
+use crate::fips204::ring::{Ball, NttPoly, Small};
 use crate::keccak::{self, States};
 use crate::kernels::QINV;
 use crate::kernels::pack::pack_eight;
@@ -99,6 +99,8 @@ impl Lanes for I32x8 {
     const GROUP: usize = 1;
     type Room = Avx2;
     type Wide = I64x8;
+    type Bytes = __m256i;
+    const BYTES: usize = 32;
 
     #[inline(always)]
     fn cells(w: &[i32]) -> &[[i32; 8]] {
@@ -119,6 +121,11 @@ impl Lanes for I32x8 {
     #[inline(always)]
     fn splat(_: Avx2, x: i32) -> Self {
         Self(proven!(_mm256_set1_epi32(x)))
+    }
+    #[inline(always)]
+    fn count_from(room: Avx2, first: i32) -> Self {
+        const COUNT: [i32; 8] = [0, 1, 2, 3, 4, 5, 6, 7];
+        Self::load(room, &COUNT) + Self::splat(room, first)
     }
     #[inline(always)]
     fn mul_low(self, other: Self) -> Self {
@@ -241,9 +248,32 @@ impl Lanes for I32x8 {
     }
     #[inline(always)]
     fn pack<const BITS: u32>(group: [Self; 1], bytes: &mut [u8]) {
-        let mut numbers = [0; 8];
-        group[0].store(&mut numbers);
-        pack_eight::<BITS>(&numbers, bytes)
+        if BITS & 1 == 1 {
+            // Four numbers are no whole number of bytes.
+            let mut numbers = [0; 8];
+            group[0].store(&mut numbers);
+            pack_eight::<BITS>(&numbers, bytes);
+            return;
+        }
+        let shift = |bits: u32| proven!(_mm_cvtsi32_si128(bits as i32));
+        let mut quarters = [0; 32];
+        proven!({
+            // Two numbers in each 64 bits, then four in each 128.
+            let numbers = group[0].0;
+            let lower = _mm256_set1_epi64x(0xffff_ffff);
+            let twos = _mm256_or_si256(
+                _mm256_and_si256(numbers, lower),
+                _mm256_srl_epi64(_mm256_andnot_si256(lower, numbers), shift(32 - BITS)),
+            );
+            let swapped = _mm256_shuffle_epi32::<0b01_00_11_10>(twos);
+            let low = _mm256_or_si256(twos, _mm256_sll_epi64(swapped, shift(2 * BITS)));
+            let high = _mm256_srl_epi64(twos, shift(64 - 2 * BITS));
+            _mm256_storeu_si256(quarters.as_mut_ptr().cast(), _mm256_blend_epi32::<0b1100_1100>(low, high));
+        });
+        let len = (BITS >> 1) as usize;
+        for (quarter, bytes) in quarters.chunks_exact(16).zip(bytes.chunks_exact_mut(len)) {
+            bytes.copy_from_slice(&quarter[..len]);
+        }
     }
     #[inline(always)]
     fn keep_below(self, key: Self, limit: Self, to: &mut [i32]) -> usize {
@@ -273,6 +303,25 @@ impl Lanes for I32x8 {
             _mm256_storeu_si256(to.as_mut_ptr().cast(), _mm256_permutevar8x32_epi32(self.0, order));
             set.count_ones() as usize
         })
+    }
+    #[inline(always)]
+    fn no_bytes(_: Avx2) -> __m256i {
+        proven!(_mm256_setzero_si256())
+    }
+    #[inline(always)]
+    fn add_bytes(sum: __m256i, from: &[u8]) -> __m256i {
+        let from: &[u8; 32] = from.first_chunk().expect("the caller has a register of bytes");
+        proven!(_mm256_add_epi8(sum, _mm256_loadu_si256(from.as_ptr().cast())))
+    }
+    #[inline(always)]
+    fn store_bytes(sum: __m256i, to: &mut [u8]) {
+        let to: &mut [u8; 32] = to.first_chunk_mut().expect("the caller has a register of bytes");
+        proven!(_mm256_storeu_si256(to.as_mut_ptr().cast(), sum))
+    }
+    #[inline(always)]
+    fn widen(_: Avx2, from: &[u8]) -> Self {
+        let from: &[u8; 8] = from.first_chunk().expect("the caller has as many bytes as lanes");
+        Self(proven!(_mm256_cvtepu8_epi32(_mm_loadl_epi64(from.as_ptr().cast()))))
     }
     #[inline(always)]
     fn any(self) -> bool {

@@ -2,10 +2,10 @@
 //! half the width.
 #![allow(unsafe_code)]
 
-use super::{Lanes, Room, Words, door};
+use super::{Lanes, PLACES, Room, Words, door};
 use crate::backend::Coeffs;
 use crate::fips204::params::Q;
-use crate::fips204::ring::NttPoly;
+use crate::fips204::ring::{Ball, NttPoly, Small};
 use crate::keccak::{self, States};
 use crate::kernels::QINV;
 use crate::kernels::pack::pack_eight;
@@ -103,6 +103,8 @@ impl Lanes for I32x16 {
     const GROUP: usize = 1;
     type Room = Avx512;
     type Wide = I64x16;
+    type Bytes = __m512i;
+    const BYTES: usize = 64;
 
     #[inline(always)]
     fn cells(w: &[i32]) -> &[[i32; 16]] {
@@ -123,6 +125,11 @@ impl Lanes for I32x16 {
     #[inline(always)]
     fn splat(_: Avx512, x: i32) -> Self {
         Self(proven!(_mm512_set1_epi32(x)))
+    }
+    #[inline(always)]
+    fn count_from(room: Avx512, first: i32) -> Self {
+        const COUNT: [i32; 16] = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15];
+        Self::load(room, &COUNT) + Self::splat(room, first)
     }
     #[inline(always)]
     fn mul_low(self, other: Self) -> Self {
@@ -251,10 +258,38 @@ impl Lanes for I32x16 {
     }
     #[inline(always)]
     fn pack<const BITS: u32>(group: [Self; 1], bytes: &mut [u8]) {
-        let mut numbers = [0; 16];
-        group[0].store(&mut numbers);
-        for (numbers, bytes) in numbers.as_chunks::<8>().0.iter().zip(bytes.chunks_exact_mut(BITS as usize)) {
-            pack_eight::<BITS>(numbers, bytes)
+        if BITS & 1 == 1 {
+            // Four numbers are no whole number of bytes.
+            let mut numbers = [0; 16];
+            group[0].store(&mut numbers);
+            for (numbers, bytes) in
+                numbers.as_chunks::<8>().0.iter().zip(bytes.chunks_exact_mut(BITS as usize))
+            {
+                pack_eight::<BITS>(numbers, bytes)
+            }
+            return;
+        }
+        let shift = |bits: u32| proven!(_mm_cvtsi32_si128(bits as i32));
+        let mut quarters = [0; 64];
+        proven!({
+            // Two numbers in each 64 bits, then four in each 128.
+            let numbers = group[0].0;
+            let lower = _mm512_set1_epi64(0xffff_ffff);
+            let twos = _mm512_or_si512(
+                _mm512_and_si512(numbers, lower),
+                _mm512_srl_epi64(_mm512_andnot_si512(lower, numbers), shift(32 - BITS)),
+            );
+            let swapped = _mm512_shuffle_epi32::<0b01_00_11_10>(twos);
+            let low = _mm512_or_si512(twos, _mm512_sll_epi64(swapped, shift(2 * BITS)));
+            let high = _mm512_srl_epi64(twos, shift(64 - 2 * BITS));
+            _mm512_storeu_si512(
+                quarters.as_mut_ptr().cast(),
+                _mm512_mask_blend_epi64(0b1010_1010, low, high),
+            );
+        });
+        let len = (BITS >> 1) as usize;
+        for (quarter, bytes) in quarters.chunks_exact(16).zip(bytes.chunks_exact_mut(len)) {
+            bytes.copy_from_slice(&quarter[..len]);
         }
     }
     #[inline(always)]
@@ -265,6 +300,25 @@ impl Lanes for I32x16 {
             _mm512_storeu_si512(to.as_mut_ptr().cast(), _mm512_maskz_compress_epi32(set, self.0));
             set.count_ones() as usize
         })
+    }
+    #[inline(always)]
+    fn no_bytes(_: Avx512) -> __m512i {
+        proven!(_mm512_setzero_si512())
+    }
+    #[inline(always)]
+    fn add_bytes(sum: __m512i, from: &[u8]) -> __m512i {
+        let from: &[u8; 64] = from.first_chunk().expect("the caller has a register of bytes");
+        proven!(_mm512_add_epi8(sum, _mm512_loadu_si512(from.as_ptr().cast())))
+    }
+    #[inline(always)]
+    fn store_bytes(sum: __m512i, to: &mut [u8]) {
+        let to: &mut [u8; 64] = to.first_chunk_mut().expect("the caller has a register of bytes");
+        proven!(_mm512_storeu_si512(to.as_mut_ptr().cast(), sum))
+    }
+    #[inline(always)]
+    fn widen(_: Avx512, from: &[u8]) -> Self {
+        let from: &[u8; 16] = from.first_chunk().expect("the caller has as many bytes as lanes");
+        Self(proven!(_mm512_cvtepu8_epi32(_mm_loadu_si128(from.as_ptr().cast()))))
     }
     #[inline(always)]
     fn any(self) -> bool {
@@ -353,6 +407,43 @@ words!(
     _mm_storel_epi64
 );
 
+/// Writes the first words of eight states, eight words at a time, by three rounds of exchanges.
+#[target_feature(enable = "avx512f")]
+fn read_x8(states: &States<8>, out: [&mut [u8]; 8]) {
+    let words = out[0].len() >> 3;
+    for (tile, rows) in states.0.as_chunks::<8>().0.iter().enumerate() {
+        let left = words.saturating_sub(8 * tile).min(8);
+        if left == 0 {
+            return;
+        }
+        let r = rows.each_ref().map(|row| proven!(_mm512_loadu_si512(row.as_ptr().cast())));
+        let twos: [__m512i; 8] = core::array::from_fn(|i| match i & 1 {
+            0 => _mm512_unpacklo_epi64(r[i], r[i + 1]),
+            _ => _mm512_unpackhi_epi64(r[i - 1], r[i]),
+        });
+        // Of rows 0 and 1, 2 and 3 (and 4 and 5, 6 and 7): states 0 and 4, 2 and 6 of each.
+        let fours = |i: usize, j: usize| {
+            let (a, b) = (twos[i], twos[j]);
+            (_mm512_shuffle_i64x2::<0b10_00_10_00>(a, b), _mm512_shuffle_i64x2::<0b11_01_11_01>(a, b))
+        };
+        for parity in 0..2 {
+            let (low_04, low_26) = fours(parity, parity + 2);
+            let (high_04, high_26) = fours(parity + 4, parity + 6);
+            let columns = [
+                (0, _mm512_shuffle_i64x2::<0b10_00_10_00>(low_04, high_04)),
+                (4, _mm512_shuffle_i64x2::<0b11_01_11_01>(low_04, high_04)),
+                (2, _mm512_shuffle_i64x2::<0b10_00_10_00>(low_26, high_26)),
+                (6, _mm512_shuffle_i64x2::<0b11_01_11_01>(low_26, high_26)),
+            ];
+            for (state, column) in columns {
+                let bytes = &mut out[state + parity][64 * tile..][..8 * left];
+                proven!(_mm512_mask_storeu_epi64(bytes.as_mut_ptr().cast(), 0xff >> (8 - left), column))
+            }
+        }
+    }
+    keccak::read_from(states, 24, out)
+}
+
 door!(Avx512, I32x16, ["avx512f,avx512bw,avx512dq,avx512vl,popcnt"], {
     fn name(&self) -> &'static str {
         "avx512"
@@ -368,5 +459,8 @@ door!(Avx512, I32x16, ["avx512f,avx512bw,avx512dq,avx512vl,popcnt"], {
     }
     fn keccak_x8(&self, states: &mut States<8>) {
         proven!(permute_x8(states))
+    }
+    fn read_x8(&self, states: &States<8>, out: [&mut [u8]; 8]) {
+        proven!(read_x8(states, out))
     }
 });

@@ -10,7 +10,7 @@
 //! A room is a value with a private field that only this folder makes, so whoever holds one holds the proof that
 //! this CPU can run it.
 
-use crate::fips204::ring::NttPoly;
+use crate::fips204::ring::{Ball, NttPoly, Small};
 use crate::keccak::{self, States};
 
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
@@ -27,6 +27,9 @@ pub(crate) use wipe::wipe;
 
 /// 256 coefficients of a polynomial.
 pub(crate) type Coeffs = [i32; 256];
+
+/// Places for the numbers of all coefficients, and for what a register may write beyond them.
+pub(crate) const PLACES: usize = 256 + 16;
 
 /// N coefficients side by side. `i32` itself is a legal `Lanes` with N = 1.
 ///
@@ -51,6 +54,10 @@ pub(crate) trait Lanes:
     type Room: Copy;
     /// N 64-bit sums.
     type Wide: Copy;
+    /// `BYTES` bytes side by side, in a register.
+    type Bytes: Copy;
+    /// 16, 32 or 64.
+    const BYTES: usize;
 
     /// The coefficients as cells of N.
     fn cells(w: &[i32]) -> &[Self::Cell];
@@ -62,6 +69,8 @@ pub(crate) trait Lanes:
     fn store(self, to: &mut Self::Cell);
     /// The same value in every lane.
     fn splat(room: Self::Room, x: i32) -> Self;
+    /// first, first + 1, …, first + N - 1.
+    fn count_from(room: Self::Room, first: i32) -> Self;
     /// The low 32 bits of the products.
     fn mul_low(self, other: Self) -> Self;
     /// Arithmetic shift right.
@@ -102,6 +111,14 @@ pub(crate) trait Lanes:
     /// All N places of `to` may be overwritten.
     /// Bounds: `key` and `limit` in [0, 2^24); `to` has N places.
     fn keep_below(self, key: Self, limit: Self, to: &mut [i32]) -> usize;
+    /// `BYTES` zeros.
+    fn no_bytes(room: Self::Room) -> Self::Bytes;
+    /// Adds the first `BYTES` bytes of `from`. Bounds: sums below 2^8.
+    fn add_bytes(sum: Self::Bytes, from: &[u8]) -> Self::Bytes;
+    /// Writes the bytes to the first `BYTES` places of `to`.
+    fn store_bytes(sum: Self::Bytes, to: &mut [u8]);
+    /// N numbers of 8 bits. Shapes: `from` has N places.
+    fn widen(room: Self::Room, from: &[u8]) -> Self;
     /// True if some lane is not zero.
     fn any(self) -> bool;
     /// Sum of the lanes.
@@ -155,6 +172,8 @@ pub(crate) trait Backend: Sync {
     fn inv_ntt(&self, w: &mut Coeffs);
     /// See [`crate::kernels::pointwise::dot`].
     fn dot(&self, a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs);
+    /// See [`crate::kernels::ball::times_ball`].
+    fn times_ball(&self, c: &Ball, s: &Small, out: &mut Coeffs);
     /// See [`crate::kernels::pointwise::add`].
     fn add(&self, a: &mut Coeffs, b: &Coeffs);
     /// See [`crate::kernels::pointwise::sub`].
@@ -167,6 +186,8 @@ pub(crate) trait Backend: Sync {
     fn make_hint(&self, gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32;
     /// See [`crate::kernels::round::use_hint`].
     fn use_hint(&self, gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs);
+    /// See [`crate::kernels::norm::places`].
+    fn places(&self, w: &Coeffs, out: &mut [i32; PLACES]) -> usize;
     /// See [`crate::kernels::norm::norm_below`].
     fn norm_below(&self, w: &Coeffs, bound: i32) -> bool;
     /// See [`crate::kernels::pack::simple_bit_pack`].
@@ -196,12 +217,14 @@ macro_rules! door {
                 ntt::ntt => fn ntt(w: &mut Coeffs);
                 ntt::inv_ntt => fn inv_ntt(w: &mut Coeffs);
                 pointwise::dot => fn dot(a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs);
+                ball::times_ball => fn times_ball(c: &Ball, s: &Small, out: &mut Coeffs);
                 pointwise::add => fn add(a: &mut Coeffs, b: &Coeffs);
                 pointwise::sub => fn sub(a: &mut Coeffs, b: &Coeffs);
                 round::power2round => fn power2round(r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
                 round::decompose => fn decompose(gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
                 round::make_hint => fn make_hint(gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32;
                 round::use_hint => fn use_hint(gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs);
+                norm::places => fn places(w: &Coeffs, out: &mut [i32; PLACES]) -> usize;
                 norm::norm_below => fn norm_below(w: &Coeffs, bound: i32) -> bool;
                 pack::simple_bit_pack => fn simple_bit_pack(bits: u32, w: &Coeffs, out: &mut [u8]);
                 pack::bit_pack => fn bit_pack(bits: u32, b: i32, w: &Coeffs, out: &mut [u8]);

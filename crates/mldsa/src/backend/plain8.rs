@@ -3,8 +3,8 @@
 
 #![allow(unsafe_code, reason = "the door is stamped the same way for every room; nothing here needs it")]
 
-use super::{Coeffs, Lanes, ONE_LANE, Room, Words, door};
-use crate::fips204::ring::NttPoly;
+use super::{Coeffs, Lanes, ONE_LANE, PLACES, Room, Words, door};
+use crate::fips204::ring::{Ball, NttPoly, Small};
 use crate::keccak::{self, States};
 use crate::kernels::pack::{pack_eight, unpack_eight};
 use core::array::from_fn;
@@ -43,6 +43,8 @@ impl Lanes for I32x8 {
     const GROUP: usize = 1;
     type Room = Plain8;
     type Wide = [u64; 8];
+    type Bytes = [u8; 32];
+    const BYTES: usize = 32;
 
     #[inline(always)]
     fn cells(w: &[i32]) -> &[[i32; 8]] {
@@ -63,6 +65,10 @@ impl Lanes for I32x8 {
     #[inline(always)]
     fn splat(_: Plain8, x: i32) -> Self {
         Self([x; 8])
+    }
+    #[inline(always)]
+    fn count_from(_: Plain8, first: i32) -> Self {
+        Self(from_fn(|j| first + j as i32))
     }
     #[inline(always)]
     fn mul_low(self, other: Self) -> Self {
@@ -123,6 +129,22 @@ impl Lanes for I32x8 {
             kept += usize::from(key.0[j] < limit.0[j]);
         }
         kept
+    }
+    #[inline(always)]
+    fn no_bytes(_: Plain8) -> [u8; 32] {
+        [0; 32]
+    }
+    #[inline(always)]
+    fn add_bytes(sum: [u8; 32], from: &[u8]) -> [u8; 32] {
+        from_fn(|i| sum[i] + from[i])
+    }
+    #[inline(always)]
+    fn store_bytes(sum: [u8; 32], to: &mut [u8]) {
+        to[..32].copy_from_slice(&sum)
+    }
+    #[inline(always)]
+    fn widen(_: Plain8, from: &[u8]) -> Self {
+        Self(from_fn(|i| from[i].into()))
     }
     #[inline(always)]
     fn any(self) -> bool {

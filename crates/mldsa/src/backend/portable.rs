@@ -2,9 +2,9 @@
 
 #![allow(unsafe_code, reason = "the door is stamped the same way for every room; nothing here needs it")]
 
-use super::{Coeffs, Lanes, Room, Words, door};
+use super::{Coeffs, Lanes, PLACES, Room, Words, door};
 use crate::fips204::params::Q;
-use crate::fips204::ring::NttPoly;
+use crate::fips204::ring::{Ball, NttPoly, Small};
 use crate::keccak::{self, States};
 use crate::kernels::QINV;
 use crate::kernels::pack::{pack_eight, unpack_eight};
@@ -29,6 +29,8 @@ impl Lanes for i32 {
     const GROUP: usize = 8;
     type Room = Portable;
     type Wide = u64;
+    type Bytes = u64;
+    const BYTES: usize = 8;
 
     #[inline(always)]
     fn cells(w: &[i32]) -> &[i32] {
@@ -49,6 +51,10 @@ impl Lanes for i32 {
     #[inline(always)]
     fn splat(_: Portable, x: i32) -> i32 {
         x
+    }
+    #[inline(always)]
+    fn count_from(_: Portable, first: i32) -> i32 {
+        first
     }
     #[inline(always)]
     fn mul_low(self, other: i32) -> i32 {
@@ -110,6 +116,23 @@ impl Lanes for i32 {
     fn keep_below(self, key: i32, limit: i32, to: &mut [i32]) -> usize {
         to[0] = self;
         usize::from(key < limit)
+    }
+    #[inline(always)]
+    fn no_bytes(_: Portable) -> u64 {
+        0
+    }
+    #[inline(always)]
+    fn add_bytes(sum: u64, from: &[u8]) -> u64 {
+        // No byte passes 255, so none carries into the next.
+        sum + from.first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes))
+    }
+    #[inline(always)]
+    fn store_bytes(sum: u64, to: &mut [u8]) {
+        to.copy_from_slice(&sum.to_le_bytes())
+    }
+    #[inline(always)]
+    fn widen(_: Portable, from: &[u8]) -> i32 {
+        from[0].into()
     }
     #[inline(always)]
     fn any(self) -> bool {

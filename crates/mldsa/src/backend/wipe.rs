@@ -10,6 +10,8 @@ pub(crate) unsafe trait Plain: Copy {}
 // SAFETY: zero is a valid integer.
 unsafe impl Plain for u8 {}
 // SAFETY: zero is a valid integer.
+unsafe impl Plain for i8 {}
+// SAFETY: zero is a valid integer.
 unsafe impl Plain for i32 {}
 // SAFETY: zero is a valid integer.
 unsafe impl Plain for u64 {}

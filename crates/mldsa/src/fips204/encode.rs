@@ -2,7 +2,7 @@
 
 use super::params::{Array, D, Params, Q};
 use super::ring::Poly;
-use crate::backend::Room;
+use crate::backend::{PLACES, Room};
 use crate::ct::Wiped;
 
 /// pk = ρ || t1, ten bits a coefficient.
@@ -95,7 +95,7 @@ pub(crate) fn sig_encode<P: Params>(room: Room, c_tilde: &P::CTilde, z: &[Poly],
     for (z, bytes) in z.iter().zip(middle.chunks_exact_mut(32 * P::Z_BITS as usize)) {
         room.bit_pack(P::Z_BITS, P::GAMMA1, &z.0, bytes);
     }
-    hint_bit_pack(P::OMEGA, h, last);
+    hint_bit_pack(room, P::OMEGA, h, last);
     sigma
 }
 
@@ -123,13 +123,15 @@ pub(crate) fn sig_decode<P: Params>(
 /// FIPS 204, Algorithm 20, HintBitPack.
 ///
 /// Shapes: h: k polynomials of zeros and at most ω ones; y: ω + k bytes of zeros.
-fn hint_bit_pack(omega: usize, h: &[Poly], y: &mut [u8]) {
+fn hint_bit_pack(room: Room, omega: usize, h: &[Poly], y: &mut [u8]) {
     let mut index = 0;
+    let mut places = [0; PLACES];
     for (i, h) in h.iter().enumerate() {
-        for (j, _) in h.0.iter().enumerate().filter(|(_, h)| **h != 0) {
-            y[index] = j as u8;
-            index += 1;
+        let ones = room.places(&h.0, &mut places);
+        for (y, place) in y[index..omega].iter_mut().zip(&places[..ones]) {
+            *y = *place as u8;
         }
+        index += ones;
         y[omega + i] = index as u8;
     }
 }

@@ -20,14 +20,13 @@ pub(crate) struct KeyPair<P: Params> {
 /// FIPS 204, Algorithm 6, ML-DSA.KeyGen_internal.
 ///
 /// Time: independent of ξ, but for the rejections in ExpandA (public) and ExpandS (which say nothing of what is taken).
-/// Differs from the standard: Â and ŝ1 are kept too, and the private key is left unencoded until somebody asks. All of
+/// Differs from the standard: Â is kept too, and the private key is left unencoded until somebody asks. All of
 /// it is written in place: a secret that moves leaves a copy where it was.
 pub(crate) fn keygen_internal<P: Params>(
     room: Room,
     xi: &[u8; 32],
     pair: &mut KeyPair<P>,
     a_hat: &mut P::K_<P::L_<NttPoly>>,
-    s1_hat: &mut P::L_<NttPoly>,
 ) {
     // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
     let seeds = Wiped(Shake::h::<128>(room, &[xi, &[P::K as u8, P::L as u8]]));
@@ -40,7 +39,7 @@ pub(crate) fn keygen_internal<P: Params>(
     // 4: (s1, s2) ← ExpandS(ρ')
     expand_s::<P>(room, &rho_prime, &mut sk.s1, &mut sk.s2);
     // 5 and 6: (t1, t0) ← Power2Round(NTT⁻¹(Â ∘ NTT(s1)) + s2)
-    let t1 = public_part::<P>(room, a_hat, sk.s1.as_ref(), sk.s2.as_ref(), s1_hat, sk.t0.as_mut());
+    let t1 = public_part::<P>(room, a_hat, sk.s1.as_ref(), sk.s2.as_ref(), sk.t0.as_mut());
     // 8: pk ← pkEncode(ρ, t1)
     *pk = pk_encode::<P>(room, &sk.rho, declassify(t1.as_ref())); // the public key
     // 9: tr ← H(pk, 64)
@@ -77,9 +76,9 @@ pub(crate) fn public_part<P: Params>(
     a_hat: &P::K_<P::L_<NttPoly>>,
     s1: &[Poly],
     s2: &[Poly],
-    s1_hat: &mut P::L_<NttPoly>,
     t0: &mut [Poly],
 ) -> P::K_<Poly> {
+    let mut s1_hat = Wiped(P::L_::from_fn(|_| NttPoly::ZERO));
     for (s1_hat, s1) in s1_hat.as_mut().iter_mut().zip(s1) {
         s1.ntt(room, s1_hat);
     }

@@ -1,7 +1,8 @@
 //! R_q and T_q. Two types, so that a polynomial and its transform cannot be confused.
 
-use crate::backend::{self, Coeffs, Room};
+use crate::backend::{self, Coeffs, PLACES, Room};
 use crate::ct::Wipe;
+use crate::fips204::params::{HALF_Q, Q};
 
 /// An element of R_q. Coefficients are canonical, in [0, q).
 #[derive(Clone)]
@@ -46,6 +47,11 @@ impl Poly {
         room.inv_ntt(&mut self.0);
     }
 
+    /// self = c·s.
+    pub(crate) fn times_ball(&mut self, room: Room, c: &Ball, s: &Small) {
+        room.times_ball(c, s, &mut self.0);
+    }
+
     /// self = self + other.
     pub(crate) fn add(&mut self, room: Room, other: &Poly) {
         room.add(&mut self.0, &other.0);
@@ -71,6 +77,86 @@ impl NttPoly {
     /// The polynomial of a transform that is no product.
     pub(crate) fn undo_ntt(&self, room: Room, w: &mut Poly) {
         w.product(room, one(self), one(&NttPoly::ONE))
+    }
+}
+
+/// A polynomial with coefficients in [-η, η], laid out so that each product with ±X^i is a window of 256 bytes.
+#[derive(Clone)]
+#[repr(align(64))]
+pub(crate) struct Small {
+    /// η - s, η + s, η - s.
+    bytes: [u8; 3 * 256],
+    eta: i32,
+}
+
+impl Small {
+    /// The zero polynomial.
+    pub(crate) const ZERO: Small = Small { bytes: [0; 768], eta: 2 };
+
+    /// self = s. Bounds: s canonical, representatives in [-η, η].
+    pub(crate) fn take(&mut self, s: &Poly, eta: i32) {
+        self.eta = eta;
+        for (i, x) in s.0.iter().enumerate() {
+            let x = x - (Q & ((HALF_Q - x) >> 31));
+            debug_assert!((-eta..=eta).contains(&x));
+            let (minus, plus) = ((eta - x) as u8, (eta + x) as u8);
+            (self.bytes[i], self.bytes[256 + i], self.bytes[512 + i]) = (minus, plus, minus);
+        }
+    }
+
+    /// s = self, canonical.
+    pub(crate) fn give(&self, s: &mut Poly) {
+        for (to, &x) in s.0.iter_mut().zip(&self.bytes[256..512]) {
+            let x = i32::from(x) - self.eta;
+            *to = x + (Q & (x >> 31));
+        }
+    }
+
+    /// η.
+    pub(crate) fn eta(&self) -> i32 {
+        self.eta
+    }
+
+    /// How many shifts may be added in bytes: 63·2η < 2^8 for η = 2, 31·2η for η = 4.
+    pub(crate) fn sums(&self) -> usize {
+        if self.eta == 2 { 63 } else { 31 }
+    }
+
+    /// The bytes from a place on.
+    pub(crate) fn from(&self, start: usize) -> &[u8] {
+        &self.bytes[start..]
+    }
+}
+
+impl Wipe for Small {
+    fn wipe(&mut self) {
+        backend::wipe(&mut self.bytes)
+    }
+}
+
+/// The challenge c as the windows of [`Small`] that its coefficients ±X^i take.
+pub(crate) struct Ball {
+    starts: [u16; 64],
+    tau: usize,
+}
+
+impl Ball {
+    /// The places of the coefficients that are not zero. Bounds: at most 64 of them, ±1.
+    pub(crate) fn new(room: Room, c: &Poly) -> Self {
+        let mut places = [0; PLACES];
+        let tau = room.places(&c.0, &mut places);
+        debug_assert!(tau <= 64);
+        let mut starts = [0; 64];
+        for (start, i) in starts.iter_mut().zip(&places[..tau]) {
+            // X^i·s is what is read from 256 - i on; -X^i·s, from 512 - i on.
+            let minus = c.0[*i as usize & 255] != 1;
+            *start = (256 - i + 256 * i32::from(minus)) as u16;
+        }
+        Ball { starts, tau }
+    }
+
+    pub(crate) fn starts(&self) -> &[u16] {
+        &self.starts[..self.tau]
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::encode::{sig_encode, w1_encode};
 use super::params::{Array, Params};
-use super::ring::{NttPoly, Poly, one};
+use super::ring::{Ball, NttPoly, Poly, one};
 use super::round::{decompose, make_hint};
 use super::sample::{BallBlock, h_side_by_side, sample_in_ball};
 use crate::api::{ExpandedSigningKey, ParameterSet};
@@ -37,7 +37,7 @@ pub(crate) const COMMITMENT_MAX: usize = 64 + 1024;
 /// FIPS 204, Algorithm 7, ML-DSA.Sign_internal.
 ///
 /// Shapes: mu 64 bytes; rnd 32 bytes, zeros for the deterministic variant.
-/// Differs from the standard: μ is computed by the caller (step 6); ŝ1, ŝ2, t̂0 and Â come with the key (steps 1 to 5).
+/// Differs from the standard: μ is computed by the caller (step 6); s1, s2, t̂0 and Â come with the key (steps 1 to 5).
 pub(crate) fn nonce_seed<P: ParameterSet>(
     room: Room,
     sk: &ExpandedSigningKey<P>,
@@ -140,7 +140,7 @@ pub(crate) fn challenge<P: Params, const A: usize>(
 /// Time: independent of the key and of y; shows c̃, which check refuses, and at which polynomial (SECURITY.md, "What may
 /// leak").
 /// Differs from the standard: r0 is checked before z, and each polynomial as soon as it is there, because most attempts
-/// are refused and by r0 at that.
+/// are refused and by r0 at that; c·s1 and c·s2 are computed without transforms, so ĉ (step 17) waits until c·t0 needs it.
 pub(crate) fn respond<P: ParameterSet>(
     room: Room,
     sk: &ExpandedSigningKey<P>,
@@ -155,16 +155,14 @@ pub(crate) fn respond<P: ParameterSet>(
     // shown; the argument that it says nothing of the key is in SECURITY.md.
     let (c_tilde, block) = (declassify(c_tilde.clone()), declassify(*block));
     // 16: c ← SampleInBall(c̃)
-    // 17: ĉ ← NTT(c)
-    let mut c_hat = NttPoly::ZERO;
-    sample_in_ball::<P>(room, c_tilde.as_ref(), &block, product);
-    product.ntt(room, &mut c_hat);
-    let c_hat = one(&c_hat);
+    let mut c = Poly::ZERO;
+    sample_in_ball::<P>(room, c_tilde.as_ref(), &block, &mut c);
+    let ball = Ball::new(room, &c);
     // Which check refuses may be shown, and at which polynomial: a refused attempt is independent of the next (section
     // 3.2), and what its polynomials would have been is wiped.
-    for ((s2_hat, w), r) in sk.s2_hat.as_ref().iter().zip(w.as_ref()).zip(r.as_mut()) {
-        // 19: ⟨⟨cs2⟩⟩ ← NTT⁻¹(ĉ ∘ ŝ2), and w − ⟨⟨cs2⟩⟩, which steps 21 and 26 both take
-        product.product(room, c_hat, one(s2_hat));
+    for ((s2, w), r) in sk.s2.as_ref().iter().zip(w.as_ref()).zip(r.as_mut()) {
+        // 19: ⟨⟨cs2⟩⟩ ← c·s2, and w − ⟨⟨cs2⟩⟩, which steps 21 and 26 both take
+        product.times_ball(room, &ball, s2);
         r.0 = w.0;
         r.sub(room, product);
         // 21: r0 ← LowBits(w − ⟨⟨cs2⟩⟩)
@@ -174,20 +172,23 @@ pub(crate) fn respond<P: ParameterSet>(
             return Err(Rejection::R0);
         }
     }
-    for ((s1_hat, y), z) in sk.s1_hat.as_ref().iter().zip(y.as_ref()).zip(z.as_mut()) {
-        // 18: ⟨⟨cs1⟩⟩ ← NTT⁻¹(ĉ ∘ ŝ1)
+    for ((s1, y), z) in sk.s1.as_ref().iter().zip(y.as_ref()).zip(z.as_mut()) {
+        // 18: ⟨⟨cs1⟩⟩ ← c·s1
         // 20: z ← y + ⟨⟨cs1⟩⟩
-        z.product(room, c_hat, one(s1_hat));
+        z.times_ball(room, &ball, s1);
         z.add(room, y);
         // 23, first half: if ‖z‖∞ ≥ γ1 − β then (z, h) ← ⊥
         if !declassify(z.norm_below(room, P::GAMMA1 - P::BETA)) {
             return Err(Rejection::Z);
         }
     }
+    // 17: ĉ ← NTT(c)
+    let mut c_hat = NttPoly::ZERO;
+    c.ntt(room, &mut c_hat);
     let mut ones = 0;
     for ((t0_hat, r), h) in sk.t0_hat.as_ref().iter().zip(r.as_mut()).zip(h.as_mut()) {
         // 25: ⟨⟨ct0⟩⟩ ← NTT⁻¹(ĉ ∘ t̂0)
-        product.product(room, c_hat, one(t0_hat));
+        product.product(room, one(&c_hat), one(t0_hat));
         // 28: if ‖⟨⟨ct0⟩⟩‖∞ ≥ γ2 then (z, h) ← ⊥
         if !declassify(product.norm_below(room, P::GAMMA2)) {
             return Err(Rejection::Ct0);

@@ -4,7 +4,7 @@ mod permutation;
 mod sponge;
 
 pub(crate) use permutation::permute;
-pub(crate) use sponge::{Shake, Sponge, Width, read};
+pub(crate) use sponge::{Shake, Sponge, Width, read, read_from};
 
 /// N Keccak states side by side: word x + 5y of state n is `.0[x + 5y][n]`.
 #[derive(Clone)]

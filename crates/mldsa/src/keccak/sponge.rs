@@ -14,12 +14,16 @@ pub(crate) trait Width<const N: usize> {
 /// Writes the first words of each state as bytes, one word after the other.
 ///
 /// Shapes: outputs of equal length, at most 200 bytes, a multiple of 8.
-pub(crate) fn read<const N: usize>(states: &States<N>, mut out: [&mut [u8]; N]) {
-    for (i, words) in states.0.iter().enumerate() {
+pub(crate) fn read<const N: usize>(states: &States<N>, out: [&mut [u8]; N]) {
+    read_from(states, 0, out)
+}
+
+/// The same, from a word on.
+pub(crate) fn read_from<const N: usize>(states: &States<N>, first: usize, mut out: [&mut [u8]; N]) {
+    let words = out[0].len() >> 3;
+    for (i, words) in states.0.iter().enumerate().take(words).skip(first) {
         for (word, out) in words.iter().zip(&mut out) {
-            if let Some(out) = out.get_mut(8 * i..8 * i + 8) {
-                out.copy_from_slice(&word.to_le_bytes());
-            }
+            out[8 * i..8 * i + 8].copy_from_slice(&word.to_le_bytes());
         }
     }
 }

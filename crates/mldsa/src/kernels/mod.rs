@@ -1,6 +1,7 @@
 //! Loops over one polynomial, each written once over [`Lanes`](crate::backend::Lanes). No `unsafe`, no intrinsics, no
 //! parameter sets: a room stamps these functions with its own lanes, and `fips204/` calls the stamped ones.
 
+pub(crate) mod ball;
 pub(crate) mod norm;
 pub(crate) mod ntt;
 pub(crate) mod pack;

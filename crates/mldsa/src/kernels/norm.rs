@@ -1,6 +1,6 @@
-//! The infinity norm.
+//! The infinity norm, and which coefficients are not zero.
 
-use crate::backend::{Coeffs, Lanes};
+use crate::backend::{Coeffs, Lanes, PLACES};
 use crate::fips204::params::{HALF_Q, Q};
 
 /// ‖w‖∞ < bound, where ‖·‖∞ takes representatives mod± q (FIPS 204, 2.3).
@@ -21,4 +21,19 @@ pub(crate) fn norm_below<V: Lanes>(room: V::Room, w: &Coeffs, bound: i32) -> boo
         over = over | (limit - abs).sar::<31>();
     }
     !over.any()
+}
+
+/// The places of the coefficients that are not zero, in order; returns how many there are.
+///
+/// Bounds: in 0 <= w < q.
+#[inline(always)]
+pub(crate) fn places<V: Lanes>(room: V::Room, w: &Coeffs, out: &mut [i32; PLACES]) -> usize {
+    let (zero, one) = (V::splat(room, 0), V::splat(room, 1));
+    let mut found = 0;
+    for (i, cell) in V::cells(w).iter().enumerate() {
+        let is_zero = (zero - V::load(room, cell)).sar::<31>() + one;
+        let place = V::count_from(room, (i * V::N) as i32);
+        found += place.keep_below(is_zero, one, &mut out[found..found + V::N]);
+    }
+    found
 }

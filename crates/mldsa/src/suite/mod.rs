@@ -9,7 +9,7 @@ mod model;
 use crate::backend::{Coeffs, Room, all};
 use crate::fips204::flight::sign_internal;
 use crate::fips204::params::{GAMMA2_32, GAMMA2_88, HALF_Q, MlDsa44, MlDsa65, MlDsa87, Q};
-use crate::fips204::ring::{NttPoly, Poly, one};
+use crate::fips204::ring::{Ball, NttPoly, Poly, Small, one};
 use crate::fips204::sign::Rejection;
 use crate::keccak::{Shake, Sponge, States, Width};
 use std::vec;
@@ -216,6 +216,43 @@ fn products_are_those_of_the_schoolbook() {
             assert_eq!(found.0, a, "{}", room.name());
         }
     });
+}
+
+/// c·s without transforms: each single ±X^i, and challenges of τ coefficients, on secrets at their bounds.
+#[test]
+fn products_with_the_challenge_are_those_of_the_schoolbook() {
+    let mut chance = Chance::new(5);
+    let mut challenges: Vec<Coeffs> = vec![[0; 256]];
+    for place in [0, 1, 63, 64, 127, 200, 255] {
+        challenges.extend([1, Q - 1].map(|x| core::array::from_fn(|i| if i == place { x } else { 0 })));
+    }
+    for tau in [39, 49, 60, 60] {
+        let mut c = [0; 256];
+        while c.iter().filter(|x| **x != 0).count() < tau {
+            c[chance.next() as usize % 256] = if chance.next() & 1 == 0 { 1 } else { Q - 1 };
+        }
+        challenges.push(c);
+    }
+    // All of one sign: sums of bytes reach τ·η.
+    challenges.push(core::array::from_fn(|i| i32::from(i % 4 == 0 && i < 240)));
+    for eta in [2, 4] {
+        let any = core::array::from_fn(|_| model::mod_q((chance.next() % (2 * eta + 1)) as i64 - eta as i64));
+        for s in [[eta as i32; 256], [Q - eta as i32; 256], any] {
+            let mut small = Small::ZERO;
+            small.take(&Poly(s), eta as i32);
+            let mut back = Poly::ZERO;
+            small.give(&mut back);
+            assert_eq!(back.0, s);
+            for c in &challenges {
+                let expected = model::product(c, &s);
+                each_room(|room| {
+                    let mut found = Poly([1; 256]);
+                    found.times_ball(room, &Ball::new(room, &Poly(*c)), &small);
+                    assert_eq!(found.0, expected, "{} η = {eta}", room.name());
+                });
+            }
+        }
+    }
 }
 
 /// Sums of 1 to 8 products with every coefficient at a bound, and what the inverse transform makes of them

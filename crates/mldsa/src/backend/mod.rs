@@ -204,6 +204,9 @@ pub(crate) trait Backend: Sync {
     fn reject_uniform(&self, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
     /// See [`crate::kernels::reject::reject_bounded`].
     fn reject_bounded(&self, eta: i32, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
+    /// [`Lanes::mont_mul`] of each coefficient: a door for the exhaustive tests alone.
+    #[cfg(test)]
+    fn mont_mul(&self, w: &mut Coeffs, zeta: i32, told: bool);
 }
 
 /// Stamps [`Backend`] for a room from the kernels, over the room's lanes: each method is the kernel, compiled with the
@@ -231,11 +234,13 @@ macro_rules! door {
                 pack::bit_unpack => fn bit_unpack(bits: u32, b: i32, v: &[u8], out: &mut Coeffs);
                 reject::reject_uniform => fn reject_uniform(bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
                 reject::reject_bounded => fn reject_bounded(eta: i32, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
+                #[cfg(test)] probe::mont_mul => fn mont_mul(w: &mut Coeffs, zeta: i32, told: bool);
             }
         }
     };
     (@stamp $room:ty, $lanes:ty, $feature:tt,
-        $($module:ident::$kernel:ident => fn $name:ident($($arg:ident: $type:ty),*) $(-> $answer:ty)?;)*) => {$(
+        $($(#[$when:meta])? $module:ident::$kernel:ident => fn $name:ident($($arg:ident: $type:ty),*) $(-> $answer:ty)?;)*) => {$(
+        $(#[$when])?
         $crate::backend::door! { @one $room, $lanes, $feature, $module::$kernel, $name, ($($arg: $type),*), ($($answer)?) }
     )*};
     (@one $room:ty, $lanes:ty, [$($feature:literal)?], $module:ident::$kernel:ident, $name:ident,

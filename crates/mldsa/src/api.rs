@@ -181,8 +181,11 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
             made.sub(room, given);
             made.norm_below(room, 1)
         };
-        let t0_agrees =
-            t0.as_ref().iter().zip(made_t0.as_mut()).fold(true, |all, (given, made)| agree(given, made) & all);
+        let t0_agrees = t0
+            .as_ref()
+            .iter()
+            .zip(made_t0.as_mut())
+            .fold(true, |all, (given, made)| agree(given, made) & all);
         let tr_agrees = ct::equal(&made_tr, tr);
         given.pk = pk;
         self.take(room, &given);

@@ -2,6 +2,7 @@
 //! half the width.
 #![allow(unsafe_code)]
 
+use super::avx2;
 use super::{Lanes, PLACES, Room, Words, door};
 use crate::backend::Coeffs;
 use crate::fips204::params::Q;
@@ -475,6 +476,9 @@ door!(Avx512, I32x16, ["avx512f,avx512bw,avx512dq,avx512vl,popcnt"], {
     }
     fn keccak_x8(&self, states: &mut States<8>) {
         proven!(permute_x8(states))
+    }
+    fn read_x4(&self, states: &States<4>, out: [&mut [u8]; 4]) {
+        proven!(avx2::read_x4(states, out))
     }
     fn read_x8(&self, states: &States<8>, out: [&mut [u8]; 8]) {
         proven!(read_x8(states, out))

@@ -83,7 +83,7 @@ pub(crate) fn expand_a<P: Params>(room: Room, rho: &[u8; 32], a_hat: &mut P::K_<
 }
 
 /// Â as `expand_a` makes it, and H(pk, 64) beside it: in a room with eight states seven sample and one hashes.
-/// FIPS 204, Algorithm 8, steps 5 and 6.
+/// FIPS 204, Algorithm 8, ML-DSA.Verify_internal (steps 5 and 6).
 ///
 /// Shapes: tr 64 bytes.
 pub(crate) fn expand_a_and_hash<P: Params>(

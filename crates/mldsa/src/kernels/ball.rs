@@ -9,7 +9,7 @@ use crate::fips204::ring::{Ball, Small};
 const TILE: usize = 4;
 
 /// c·s in R_q.
-/// FIPS 204, Algorithm 7, steps 18 and 19: NTT^-1(ĉ ∘ ŝ), computed without transforms.
+/// FIPS 204, Algorithm 7, ML-DSA.Sign_internal (steps 18 and 19).
 ///
 /// Bounds: |s| <= η, at most 64 coefficients of c; out canonical, in [0, q).
 /// Time: independent of s; c, which is public (see `respond`), chooses the addresses.

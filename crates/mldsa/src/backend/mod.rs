@@ -145,13 +145,20 @@ pub(crate) trait Words: Copy {
     /// χ on the five rows (FIPS 202, 3.2.4).
     #[inline(always)]
     fn chi_of_rows(rows: [[Self; 5]; 5]) -> [[Self; 5]; 5] {
-        rows.map(|[a, b, c, d, e]| [a.chi(b, c), b.chi(c, d), c.chi(d, e), d.chi(e, a), e.chi(a, b)])
+        // No `map`: a closure that is not inlined would lose the room's target features.
+        [chi(rows[0]), chi(rows[1]), chi(rows[2]), chi(rows[3]), chi(rows[4])]
     }
     /// Before the first round and after the last: the form in which `chi_of_rows` wants the state between rounds.
     #[inline(always)]
     fn complemented(state: [Self; 25]) -> [Self; 25] {
         state
     }
+}
+
+/// χ on one row (FIPS 202, 3.2.4).
+#[inline(always)]
+fn chi<W: Words>([a, b, c, d, e]: [W; 5]) -> [W; 5] {
+    [a.chi(b, c), b.chi(c, d), c.chi(d, e), d.chi(e, a), e.chi(a, b)]
 }
 
 /// A room's door: whole polynomials, and groups of Keccak states.

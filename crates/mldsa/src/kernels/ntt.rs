@@ -259,6 +259,21 @@ fn load<V: Lanes>(room: V::Room, [a, b, c, d]: &[&mut V::Cell; 4]) -> [V; 4] {
     [V::load(room, a), V::load(room, b), V::load(room, c), V::load(room, d)]
 }
 
+/// Eight cells, without a closure: one that is not inlined would lose the room's target features.
+#[inline(always)]
+fn load_eight<V: Lanes>(room: V::Room, [a, b, c, d, e, f, g, h]: &[V::Cell; 8]) -> [V; 8] {
+    [
+        V::load(room, a),
+        V::load(room, b),
+        V::load(room, c),
+        V::load(room, d),
+        V::load(room, e),
+        V::load(room, f),
+        V::load(room, g),
+        V::load(room, h),
+    ]
+}
+
 #[inline(always)]
 fn store<V: Lanes>([w, x, y, z]: [V; 4], [a, b, c, d]: [&mut V::Cell; 4]) {
     w.store(a);
@@ -322,7 +337,12 @@ fn inv_first_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
                 f_zeta.times(room, a - c),
                 f_zeta.times(room, b - d),
             );
-            let canonical = [a, b, c, d].map(|x| x.add_q_if_negative(q));
+            let canonical = [
+                a.add_q_if_negative(q),
+                b.add_q_if_negative(q),
+                c.add_q_if_negative(q),
+                d.add_q_if_negative(q),
+            ];
             store(canonical, cells);
         }
     }
@@ -336,7 +356,7 @@ fn last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     let (half, q) = (V::splat(room, 1 << 22), V::splat(room, Q));
     for (i, cells) in V::cells_mut(w).as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let group = (1 << (across::<V>() - 2)) + 2 * i;
-        let x = cells.each_ref().map(|cell| V::load(room, cell));
+        let x = load_eight::<V>(room, cells);
         let [a, b, c, d] = four(room, [x[0], x[1], x[2], x[3]], three(room, FORWARD, group));
         let [e, f, g, h] = four(room, [x[4], x[5], x[6], x[7]], three(room, FORWARD, group + 1));
         let pairs = within(room, [(a, b), (c, d), (e, f), (g, h)], 4 * i);
@@ -354,7 +374,7 @@ fn last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
 fn inv_last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     for (i, cells) in V::cells_mut(w).as_chunks_mut::<8>().0.iter_mut().enumerate() {
         let group = (1 << (across::<V>() - 2)) + 2 * i;
-        let x = cells.each_ref().map(|cell| V::load(room, cell));
+        let x = load_eight::<V>(room, cells);
         let pairs = inv_within(room, [(x[0], x[1]), (x[2], x[3]), (x[4], x[5]), (x[6], x[7])], 4 * i);
         let [(a, b), (c, d), (e, f), (g, h)] = pairs;
         let low = inv_four(room, [a, b, c, d], three(room, INVERSE, group));
@@ -386,13 +406,15 @@ fn within<V: Lanes>(room: V::Room, mut pairs: [(V, V); 4], first: usize) -> [(V,
     layer!(4);
     layer!(2);
     layer!(1);
-    pairs.map(undo)
+    let [a, b, c, d] = pairs;
+    [undo(a), undo(b), undo(c), undo(d)]
 }
 
 /// The layers of the inverse with len < N on four pairs of cells.
 #[inline(always)]
 fn inv_within<V: Lanes>(room: V::Room, pairs: [(V, V); 4], first: usize) -> [(V, V); 4] {
-    let mut pairs = pairs.map(exchanges);
+    let [a, b, c, d] = pairs;
+    let mut pairs = [exchanges(a), exchanges(b), exchanges(c), exchanges(d)];
     macro_rules! layer {
         ($stride:literal) => {
             if V::N > $stride {

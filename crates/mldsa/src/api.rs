@@ -16,7 +16,7 @@ use crate::fips204::flight::sign_internal;
 use crate::fips204::keygen::{KeyPair, blank_matrix, keygen_internal, public_part};
 use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
 use crate::fips204::ring::{NttPoly, Poly, Small};
-use crate::fips204::sample::expand_a;
+use crate::fips204::sample::{expand_a, expand_a_and_hash};
 use crate::fips204::verify::{Claim, verify_internal};
 use crate::keccak::Shake;
 use crate::message::{Context, Mu, MuHasher, PreHash};
@@ -181,13 +181,16 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
             made.sub(room, given);
             made.norm_below(room, 1)
         };
-        let t0_agrees =
-            t0.as_ref().iter().zip(made_t0.as_mut()).fold(true, |all, (given, made)| agree(given, made) & all);
+        let t0_agrees = t0
+            .as_ref()
+            .iter()
+            .zip(made_t0.as_mut())
+            .fold(true, |all, (given, made)| agree(given, made) & all);
         let tr_agrees = ct::equal(&made_tr, tr);
+        given.pk = pk;
         // A key is refused or not, and nobody is told by which check.
         let agrees = ct::declassify(in_range & t0_agrees & tr_agrees);
         if agrees {
-            given.pk = pk;
             self.take(room, &given);
         }
         agrees
@@ -289,7 +292,9 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Computes everything that verifying needs; worth keeping when more than one signature is checked.
     pub fn expand(&self) -> ExpandedVerifyingKey<P> {
-        ExpandedVerifyingKey::expand_in(active(), self)
+        let mut expanded = ExpandedVerifyingKey::blank();
+        expanded.fill(active(), self);
+        expanded
     }
 
     /// Starts a message that comes in pieces; check its μ with [`verify_mu`](Self::verify_mu).
@@ -304,12 +309,16 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Checks the signature of a message. Errors: `BadSignature`.
     pub fn verify(&self, ctx: Context<'_>, message: &[u8], signature: &Signature<P>) -> Result<(), Error> {
-        self.expand().verify(ctx, message, signature)
+        let mut expanded = ExpandedVerifyingKey::blank();
+        expanded.fill(active(), self);
+        expanded.verify(ctx, message, signature)
     }
 
     /// Checks the signature of a message representative. Errors: `BadSignature`.
     pub fn verify_mu(&self, mu: &Mu, signature: &Signature<P>) -> Result<(), Error> {
-        self.expand().verify_mu(mu, signature)
+        let mut expanded = ExpandedVerifyingKey::blank();
+        expanded.fill(active(), self);
+        expanded.verify_mu(mu, signature)
     }
 
     fn tr(&self) -> [u8; 64] {
@@ -326,19 +335,19 @@ pub struct ExpandedVerifyingKey<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> ExpandedVerifyingKey<P> {
-    fn expand_in(room: Room, key: &VerifyingKey<P>) -> Self {
+    /// Zeros, to be written over.
+    fn blank() -> Self {
+        Self { tr: [0; 64], a_hat: blank_matrix::<P>(), minus_t1_hat: P::K_::from_fn(|_| NttPoly::ZERO) }
+    }
+
+    /// Computes everything that a key fixes.
+    fn fill(&mut self, room: Room, key: &VerifyingKey<P>) {
         let (rho, t1) = pk_decode::<P>(room, &key.pk);
-        let mut expanded = Self {
-            tr: Shake::h(room, &[key.encode()]),
-            a_hat: blank_matrix::<P>(),
-            minus_t1_hat: P::K_::from_fn(|_| NttPoly::ZERO),
-        };
-        expand_a::<P>(room, &rho, &mut expanded.a_hat);
-        let minus_t1_hat: &mut [NttPoly] = expanded.minus_t1_hat.as_mut();
-        for (t1, hat) in t1.as_ref().iter().zip(minus_t1_hat) {
-            minus_times_2_pow_d(t1).ntt(room, hat);
+        expand_a_and_hash::<P>(room, rho, &mut self.a_hat, key.encode(), &mut self.tr);
+        let minus_t1_hat: &mut [NttPoly] = self.minus_t1_hat.as_mut();
+        for (t1, hat) in t1.zip(minus_t1_hat) {
+            minus_times_2_pow_d(&t1).ntt(room, hat);
         }
-        expanded
     }
 
     /// Starts a message that comes in pieces; check its μ with [`verify_mu`](Self::verify_mu).

@@ -142,6 +142,16 @@ pub(crate) trait Words: Copy {
     fn chi(self, b: Self, c: Self) -> Self;
     /// Rotation to the left, R in 0..64.
     fn rotl<const R: i32>(self) -> Self;
+    /// χ on the five rows (FIPS 202, 3.2.4).
+    #[inline(always)]
+    fn chi_of_rows(rows: [[Self; 5]; 5]) -> [[Self; 5]; 5] {
+        rows.map(|[a, b, c, d, e]| [a.chi(b, c), b.chi(c, d), c.chi(d, e), d.chi(e, a), e.chi(a, b)])
+    }
+    /// Before the first round and after the last: the form in which `chi_of_rows` wants the state between rounds.
+    #[inline(always)]
+    fn complemented(state: [Self; 25]) -> [Self; 25] {
+        state
+    }
 }
 
 /// A room's door: whole polynomials, and groups of Keccak states.
@@ -204,6 +214,9 @@ pub(crate) trait Backend: Sync {
     fn reject_uniform(&self, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
     /// See [`crate::kernels::reject::reject_bounded`].
     fn reject_bounded(&self, eta: i32, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
+    /// [`Lanes::mont_mul`] of each coefficient: a door for the exhaustive tests alone.
+    #[cfg(test)]
+    fn mont_mul(&self, w: &mut Coeffs, zeta: i32, told: bool);
 }
 
 /// Stamps [`Backend`] for a room from the kernels, over the room's lanes: each method is the kernel, compiled with the
@@ -231,11 +244,13 @@ macro_rules! door {
                 pack::bit_unpack => fn bit_unpack(bits: u32, b: i32, v: &[u8], out: &mut Coeffs);
                 reject::reject_uniform => fn reject_uniform(bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
                 reject::reject_bounded => fn reject_bounded(eta: i32, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
+                #[cfg(test)] probe::mont_mul => fn mont_mul(w: &mut Coeffs, zeta: i32, told: bool);
             }
         }
     };
     (@stamp $room:ty, $lanes:ty, $feature:tt,
-        $($module:ident::$kernel:ident => fn $name:ident($($arg:ident: $type:ty),*) $(-> $answer:ty)?;)*) => {$(
+        $($(#[$when:meta])? $module:ident::$kernel:ident => fn $name:ident($($arg:ident: $type:ty),*) $(-> $answer:ty)?;)*) => {$(
+        $(#[$when])?
         $crate::backend::door! { @one $room, $lanes, $feature, $module::$kernel, $name, ($($arg: $type),*), ($($answer)?) }
     )*};
     (@one $room:ty, $lanes:ty, [$($feature:literal)?], $module:ident::$kernel:ident, $name:ident,

@@ -17,17 +17,19 @@ pub(crate) fn pk_encode<P: Params>(room: Room, rho: &[u8; 32], t1: &[Poly]) -> P
     pk
 }
 
-/// ρ and t1. Every string of the right length is a public key.
+/// ρ, and the polynomials of t1. Every string of the right length is a public key.
 /// FIPS 204, Algorithm 23, pkDecode.
-pub(crate) fn pk_decode<P: Params>(room: Room, pk: &P::Pk) -> ([u8; 32], P::K_<Poly>) {
+pub(crate) fn pk_decode<'a, P: Params>(
+    room: Room,
+    pk: &'a P::Pk,
+) -> (&'a [u8; 32], impl Iterator<Item = Poly> + 'a) {
     let (rho, rest) = split::<32>(pk.as_ref());
-    let mut polys = rest.chunks_exact(32 * 10);
-    let t1 = P::K_::from_fn(|_| {
+    let t1 = rest.chunks_exact(32 * 10).map(move |bytes| {
         let mut t1 = Poly::ZERO;
-        room.simple_bit_unpack(10, polys.next().unwrap_or_default(), &mut t1.0);
+        room.simple_bit_unpack(10, bytes, &mut t1.0);
         t1
     });
-    (*rho, t1)
+    (rho, t1)
 }
 
 /// sk = ρ || K || tr || s1 || s2 || t0.
@@ -96,22 +98,23 @@ pub(crate) fn sig_encode<P: Params>(room: Room, c_tilde: &P::CTilde, z: &[Poly],
 
 /// c̃, z and h; `None` if the hint is malformed.
 /// FIPS 204, Algorithm 27, sigDecode.
-#[allow(clippy::type_complexity, reason = "the triple of the standard")]
+///
+/// Shapes: z and h are zeros that are written over.
 pub(crate) fn sig_decode<P: Params>(
     room: Room,
     sigma: &P::Sig,
-) -> Option<(P::CTilde, P::L_<Poly>, P::K_<Poly>)> {
+    z: &mut P::L_<Poly>,
+    h: &mut P::K_<Poly>,
+) -> Option<P::CTilde> {
     let (first, rest) = sigma.as_ref().split_at(P::C_TILDE_LEN);
     let (middle, last) = rest.split_at(32 * P::Z_BITS as usize * P::L);
     let c_tilde = P::CTilde::from_fn(|i| first[i]);
     let mut polys = middle.chunks_exact(32 * P::Z_BITS as usize);
-    let z = P::L_::from_fn(|_| {
-        let mut z = Poly::ZERO;
+    for z in z.as_mut() {
         room.bit_unpack(P::Z_BITS, P::GAMMA1, polys.next().unwrap_or_default(), &mut z.0);
-        z
-    });
-    let h = hint_bit_unpack::<P>(last)?;
-    Some((c_tilde, z, h))
+    }
+    hint_bit_unpack::<P>(last, h)?;
+    Some(c_tilde)
 }
 
 /// The places of the ones, polynomial by polynomial, then the running count after each polynomial.
@@ -134,9 +137,8 @@ fn hint_bit_pack(room: Room, omega: usize, h: &[Poly], y: &mut [u8]) {
 /// The hint, or `None` where the bytes are not what Algorithm 20 writes: a count that falls or passes ω, places that
 /// do not rise within a polynomial, or bytes other than zero after the last place.
 /// FIPS 204, Algorithm 21, HintBitUnpack.
-fn hint_bit_unpack<P: Params>(y: &[u8]) -> Option<P::K_<Poly>> {
+fn hint_bit_unpack<P: Params>(y: &[u8], h: &mut P::K_<Poly>) -> Option<()> {
     let (places, counts) = y.split_at(P::OMEGA);
-    let mut h = P::K_::from_fn(|_| Poly::ZERO);
     let mut index = 0;
     for (h, &count) in h.as_mut().iter_mut().zip(counts) {
         let count = usize::from(count);
@@ -152,7 +154,7 @@ fn hint_bit_unpack<P: Params>(y: &[u8]) -> Option<P::K_<Poly>> {
             index += 1;
         }
     }
-    places[index..].iter().all(|&place| place == 0).then_some(h)
+    places[index..].iter().all(|&place| place == 0).then_some(())
 }
 
 /// One polynomial of w1, packed for hashing. Shapes: out 32·W1_BITS bytes.

@@ -1,8 +1,9 @@
 //! Algorithms 2, 4 and 7: signing. Put the standard beside this file and follow with a finger: the steps of Algorithm 7
-//! stand in `nonce_seed`, `commit`, `challenge` and `respond`, in this order. Its loop (steps 8, 10 and 32) is in
+//! stand in `nonce_seed`, `transform`, `commit`, `challenge` and `respond`, in this order. Its loop (steps 8, 10 and 32) is in
 //! `flight.rs`, because it runs for many attempts at a time.
 
 use super::encode::{sig_encode, w1_encode};
+use super::flight::Order;
 use super::params::{Array, Params};
 use super::ring::{Ball, NttPoly, Poly, one};
 use super::round::{decompose, make_hint};
@@ -51,7 +52,6 @@ pub(crate) fn nonce_seed<P: ParameterSet>(
 
 /// Room for one attempt at a time; wiped on drop.
 pub(crate) struct Scratch<P: Params> {
-    y_hat: P::L_<NttPoly>,
     z: P::L_<Poly>,
     r: P::K_<Poly>,
     h: P::K_<Poly>,
@@ -64,7 +64,6 @@ impl<P: Params> Scratch<P> {
     /// Zeros, to be written over.
     pub(crate) fn blank() -> Self {
         Scratch {
-            y_hat: P::L_::from_fn(|_| NttPoly::ZERO),
             z: P::L_::from_fn(|_| Poly::ZERO),
             r: P::K_::from_fn(|_| Poly::ZERO),
             h: P::K_::from_fn(|_| Poly::ZERO),
@@ -77,7 +76,6 @@ impl<P: Params> Scratch<P> {
 
 impl<P: Params> Drop for Scratch<P> {
     fn drop(&mut self) {
-        self.y_hat.wipe();
         self.z.wipe();
         self.r.wipe();
         self.h.wipe();
@@ -85,33 +83,37 @@ impl<P: Params> Drop for Scratch<P> {
     }
 }
 
-/// Steps 12 and 13 of Algorithm 7: w = A·y, and μ || w1Encode(HighBits(w)), which step 15 hashes.
+/// Step 12 of Algorithm 7, first part: NTT(y). Shapes: y from ExpandMask (step 11).
+pub(crate) fn transform<P: Params>(room: Room, y: &P::L_<Poly>, y_hat: &mut P::L_<NttPoly>) {
+    for (y, y_hat) in y.as_ref().iter().zip(y_hat.as_mut()) {
+        y.ntt(room, y_hat);
+    }
+}
+
+/// Steps 12 and 13 of Algorithm 7 for one row of Â: its polynomial of w, and its part of μ || w1Encode(HighBits(w)),
+/// which step 15 hashes.
 ///
-/// Shapes: y from ExpandMask (step 11); commitment of `COMMITMENT_MAX` bytes, of which 64 + `W1_LEN` are written.
+/// Shapes: row below k; commitment of `COMMITMENT_MAX` bytes, of which 64 + `W1_LEN` are written by all rows.
 /// Time: independent of everything.
 pub(crate) fn commit<P: ParameterSet>(
     room: Room,
-    sk: &ExpandedSigningKey<P>,
-    mu: &[u8; 64],
-    y: &P::L_<Poly>,
+    order: &Order<'_, P>,
+    row: usize,
+    y_hat: &P::L_<NttPoly>,
     scratch: &mut Scratch<P>,
     w: &mut P::K_<Poly>,
     commitment: &mut [u8; COMMITMENT_MAX],
 ) {
-    let Scratch { y_hat, w1, r0, .. } = scratch;
+    let Scratch { w1, r0, .. } = scratch;
+    let w = &mut w.as_mut()[row];
     // 12: w ← NTT⁻¹(Â ∘ NTT(y))
-    for (y, y_hat) in y.as_ref().iter().zip(y_hat.as_mut()) {
-        y.ntt(room, y_hat);
-    }
+    w.product(room, order.sk.a_hat.as_ref()[row].as_ref(), y_hat.as_ref());
+    // 13: w1 ← HighBits(w)
+    decompose::<P>(room, w, w1, r0);
     let (first, rest) = commitment.split_at_mut(64);
-    first.copy_from_slice(mu);
-    let encoded = rest.chunks_exact_mut(32 * P::W1_BITS as usize);
-    for ((row, w), encoded) in sk.a_hat.as_ref().iter().zip(w.as_mut()).zip(encoded) {
-        w.product(room, row.as_ref(), y_hat.as_ref());
-        // 13: w1 ← HighBits(w)
-        decompose::<P>(room, w, w1, r0);
-        w1_encode::<P>(room, w1, encoded);
-    }
+    first.copy_from_slice(order.mu);
+    let len = 32 * P::W1_BITS as usize;
+    w1_encode::<P>(room, w1, &mut rest[len * row..][..len]);
 }
 
 /// Step 15 of Algorithm 7, and the first block of step 16's hash, for attempts side by side.

@@ -6,6 +6,8 @@ pub(crate) mod norm;
 pub(crate) mod ntt;
 pub(crate) mod pack;
 pub(crate) mod pointwise;
+#[cfg(test)]
+pub(crate) mod probe;
 pub(crate) mod reject;
 pub(crate) mod round;
 

@@ -2,6 +2,9 @@
 //! edges and random ones elsewhere.
 #![allow(clippy::integer_division_remainder_used, reason = "tests")]
 
+mod agree;
+mod exhaustive;
+mod interval;
 mod model;
 
 use crate::backend::{Coeffs, Room, all};

@@ -36,7 +36,15 @@ impl Secrets {
                 let (bytes, after) = rest.split_at(32 * bits as usize);
                 rest = after;
                 secrets.bytes(name, bytes);
-                secrets.poly(name, name_hat, &unpack(bytes, bits as usize, b));
+                let poly = unpack(bytes, bits as usize, b);
+                secrets.poly(name, name_hat, &poly);
+                if b == P::ETA {
+                    // As bytes, which is how they are multiplied by c.
+                    let [minus, plus] = [-1, 1].map(|sign| poly.map(|x| (b + sign * x) as u8));
+                    minus.windows(16).chain(plus.windows(16)).for_each(|piece| {
+                        secrets.insert(std::array::from_fn(|i| piece[i]), name);
+                    });
+                }
             }
         }
         let rho_pp = shake(&[k, rnd, mu], 64);

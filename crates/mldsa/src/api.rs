@@ -188,9 +188,12 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
             .fold(true, |all, (given, made)| agree(given, made) & all);
         let tr_agrees = ct::equal(&made_tr, tr);
         given.pk = pk;
-        self.take(room, &given);
         // A key is refused or not, and nobody is told by which check.
-        ct::declassify(in_range & t0_agrees & tr_agrees)
+        let agrees = ct::declassify(in_range & t0_agrees & tr_agrees);
+        if agrees {
+            self.take(room, &given);
+        }
+        agrees
     }
 
     /// Writes the expanded form of FIPS 204, Algorithm 24, which holds no seed. Errors: `WrongLength`.

@@ -406,11 +406,34 @@ pub(super) fn read_x4(states: &States<4>, mut out: [&mut [u8]; 4]) {
     keccak::read_from(states, whole, out)
 }
 
+/// A word of one state, on a CPU that has an instruction for `!b & c`.
+#[derive(Clone, Copy)]
+struct U64(u64);
+
+impl Words for U64 {
+    #[inline(always)]
+    fn splat(x: u64) -> Self {
+        Self(x)
+    }
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        Self(self.0 ^ (!b.0 & c.0))
+    }
+    #[inline(always)]
+    fn rotl<const R: i32>(self) -> Self {
+        Self(self.0.rotate_left(R as u32))
+    }
+}
+
 #[target_feature(enable = "bmi1,bmi2")]
 fn permute_x1(states: &mut States<1>) {
-    let mut words = states.0.map(|[word]| word);
+    let mut words = states.0.map(|[word]| U64(word));
     keccak::permute(&mut words);
-    states.0 = words.map(|word| [word]);
+    states.0 = words.map(|word| [word.0]);
 }
 
 door!(Avx2, I32x8, ["avx2"], {

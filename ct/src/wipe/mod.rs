@@ -74,8 +74,9 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     let mut sk = vec![0; P::SK_LEN];
     outside.encode(&mut sk).map_err(text)?;
     let mut refused = 0;
-    sign_mu_watched(&outside, &mu, &rnd, |_| refused += 1).map_err(text)?;
-    let secrets = Rc::new(Secrets::of::<P>(&xi, &sk, &rnd, mu.as_bytes(), refused + 8));
+    let signature = sign_mu_watched(&outside, &mu, &rnd, |_| refused += 1).map_err(text)?;
+    let c_tilde = &signature.encode()[..P::C_TILDE_LEN];
+    let secrets = Rc::new(Secrets::of::<P>(&xi, &sk, &rnd, mu.as_bytes(), refused + 8, c_tilde));
     let mut all = Vec::new();
     let mut note = |name, left| all.push((name, left, secrets.clone()));
 

@@ -19,18 +19,27 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// The secrets of a seed, its expanded key, and the first `attempts` attempts to sign with this rnd.
-    pub fn of<P: ParameterSet>(xi: &[u8; 32], sk: &[u8], rnd: &[u8], mu: &[u8], attempts: usize) -> Self {
+    /// The secrets of a seed, its expanded key, and the first `attempts` attempts to sign with this rnd; c̃ is that of the
+    /// signature.
+    pub fn of<P: ParameterSet>(
+        xi: &[u8; 32],
+        sk: &[u8],
+        rnd: &[u8],
+        mu: &[u8],
+        attempts: usize,
+        c_tilde: &[u8],
+    ) -> Self {
         let mut secrets = Secrets { pieces: HashMap::new(), marks: vec![false; 1 << 20] };
         let expanded = shake(&[xi, &[P::K as u8, P::L as u8]], 128);
         secrets.bytes("the seed", xi);
         secrets.bytes("ρ'", &expanded[32..96]);
         secrets.bytes("K", &expanded[96..]);
         let (k, mut rest) = (&sk[32..64], &sk[128..]);
-        for (name, name_hat, count, bits, b) in [
-            ("s1", "NTT(s1)", P::L, P::ETA_BITS, P::ETA),
-            ("s2", "NTT(s2)", P::K, P::ETA_BITS, P::ETA),
-            ("t0", "NTT(t0)", P::K, 13, 1 << 12),
+        let c = sample_in_ball(c_tilde, P::TAU);
+        for (name, name_hat, product, count, bits, b) in [
+            ("s1", "NTT(s1)", "c·s1", P::L, P::ETA_BITS, P::ETA),
+            ("s2", "NTT(s2)", "c·s2", P::K, P::ETA_BITS, P::ETA),
+            ("t0", "NTT(t0)", "", P::K, 13, 1 << 12),
         ] {
             for _ in 0..count {
                 let (bytes, after) = rest.split_at(32 * bits as usize);
@@ -39,11 +48,7 @@ impl Secrets {
                 let poly = unpack(bytes, bits as usize, b);
                 secrets.poly(name, name_hat, &poly);
                 if b == P::ETA {
-                    // As bytes, which is how they are multiplied by c.
-                    let [minus, plus] = [-1, 1].map(|sign| poly.map(|x| (b + sign * x) as u8));
-                    minus.windows(16).chain(plus.windows(16)).for_each(|piece| {
-                        secrets.insert(std::array::from_fn(|i| piece[i]), name);
-                    });
+                    secrets.shifts(name, product, &c, &poly, b);
                 }
             }
         }
@@ -94,6 +99,33 @@ impl Secrets {
         self.coefficients(name_hat, &hat, &hat);
     }
 
+    /// A small polynomial as its products with ±X^i are read, η - x and η + x, and the sums of as many of these as fit a
+    /// byte: with the signature's c, a product gives the polynomial away.
+    fn shifts(&mut self, name: &'static str, product: &'static str, c: &Poly, s: &Poly, eta: i32) {
+        let bytes = |poly: &Poly| poly.map(|x| x as u8);
+        for small in [s.map(|x| eta - x), s.map(|x| eta + x)] {
+            self.windows(name, &bytes(&small));
+        }
+        let places: Vec<usize> = (0..256).filter(|i| c[*i] != 0).collect();
+        for places in places.chunks(if eta == 2 { 63 } else { 31 }) {
+            let mut sums = [0; 256];
+            for i in places {
+                for (n, sum) in sums.iter_mut().enumerate() {
+                    let x = if n >= *i { s[n - i] } else { -s[256 + n - i] };
+                    *sum += eta + c[*i] * x;
+                }
+            }
+            self.windows(product, &bytes(&sums));
+        }
+    }
+
+    /// All pieces of a string.
+    fn windows(&mut self, name: &'static str, bytes: &[u8]) {
+        for piece in bytes.windows(16).filter_map(<[u8]>::first_chunk) {
+            self.insert(*piece, name);
+        }
+    }
+
     /// Four coefficients are a piece. Where they are small they must look like nothing public: no zeros, not all of them 1
     /// or -1, as in c, and not all above 0, as in h and in counters.
     fn coefficients(&mut self, name: &'static str, stored: &Poly, meant: &Poly) {
@@ -120,6 +152,20 @@ fn shake(inputs: &[&[u8]], len: usize) -> Vec<u8> {
     let mut out = vec![0; len];
     hash.finalize_xof().read(&mut out);
     out
+}
+
+/// FIPS 204, Algorithm 29.
+fn sample_in_ball(c_tilde: &[u8], tau: usize) -> Poly {
+    let stream = shake(&[c_tilde], 1000);
+    let signs = u64::from_le_bytes(std::array::from_fn(|i| stream[i]));
+    let mut stream = stream[8..].iter().map(|byte| usize::from(*byte));
+    let mut c = [0; 256];
+    for i in 256 - tau..256 {
+        let j = stream.find(|j| *j <= i).unwrap_or_default();
+        c[i] = c[j];
+        c[j] = 1 - 2 * (signs >> (i + tau - 256) & 1) as i32;
+    }
+    c
 }
 
 /// FIPS 204, Algorithm 19: b - x for each x of so many bits.

@@ -3,6 +3,7 @@
 #![allow(clippy::integer_division_remainder_used, reason = "tests")]
 
 mod agree;
+mod batch;
 mod exhaustive;
 mod interval;
 mod model;

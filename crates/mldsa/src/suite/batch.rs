@@ -1,0 +1,248 @@
+//! The scheduler against one attempt after the other: whatever flies together, each message gets what it gets alone.
+//! Mixes that no good key ever meets are here too: a message that uses up its attempts beside others.
+
+use super::{Chance, each_room};
+use crate::backend::{Room, all};
+use crate::error::Error;
+use crate::fips204::flight::{Order, sign_orders};
+use crate::fips204::keygen::blank_matrix;
+use crate::fips204::params::{HALF_Q, MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87};
+use crate::fips204::ring::Poly;
+use crate::fips204::sample::{expand_a, expand_a_and_hash};
+use crate::keccak::Shake;
+use crate::{
+    CpuEngine, Engine, ExpandedSigningKey, KeygenJob, Mu, ParameterSet, SignJob, Signature, SigningKey,
+    VerifyJob,
+};
+use std::vec::Vec;
+
+/// An answer, in a form that can be compared.
+type Answer = Result<Vec<u8>, Error>;
+
+/// A message to be signed.
+struct Task<'a, P: ParameterSet> {
+    key: &'a ExpandedSigningKey<P>,
+    mu: Mu,
+    rnd: [u8; 32],
+}
+
+/// `count` tasks, with keys in any order, half of them deterministic.
+fn tasks<'a, P: ParameterSet>(
+    chance: &mut Chance,
+    keys: &'a [ExpandedSigningKey<P>],
+    count: usize,
+) -> Vec<Task<'a, P>> {
+    let mut bytes = [0; 32];
+    (0..count)
+        .map(|_| {
+            let key = &keys[chance.next() as usize % keys.len()];
+            let mu = Mu::from_bytes(core::array::from_fn(|_| chance.next() as u8));
+            bytes = if chance.next() & 1 == 1 { bytes.map(|_| chance.next() as u8) } else { [0; 32] };
+            Task { key, mu, rnd: bytes }
+        })
+        .collect()
+}
+
+/// What A attempts side by side make of the tasks, and how many attempts they refuse.
+fn fly<P: ParameterSet, const A: usize>(room: Room, tasks: &[Task<'_, P>]) -> (Vec<Answer>, u32) {
+    let mut answers: Vec<Option<Result<Signature<P>, Error>>> = tasks.iter().map(|_| None).collect();
+    let mut refused = 0;
+    let orders = tasks.iter().zip(&mut answers).map(|(task, answer)| Order {
+        sk: task.key,
+        mu: task.mu.as_bytes(),
+        rnd: &task.rnd,
+        answer,
+    });
+    sign_orders::<P, A>(room, orders, |_| refused += 1);
+    let bytes = |sigma: Signature<P>| sigma.encode().to_vec();
+    (answers.into_iter().map(|answer| answer.expect("each order is answered").map(bytes)).collect(), refused)
+}
+
+/// One message at a time, one attempt at a time, in the plain room: Algorithm 7 as it stands.
+fn in_order<P: ParameterSet>(tasks: &[Task<'_, P>]) -> (Vec<Answer>, u32) {
+    let portable = *all().iter().find(|room| room.name() == "portable").expect("every build has it");
+    tasks.chunks(1).fold((Vec::new(), 0), |(mut answers, refused), task| {
+        let (answer, more) = fly::<P, 1>(portable, task);
+        answers.extend(answer);
+        (answers, refused + more)
+    })
+}
+
+/// The same from every number of seats in every room.
+fn agree<P: ParameterSet>(tasks: &[Task<'_, P>]) {
+    let expected = in_order(tasks);
+    each_room(|room| {
+        let found = [
+            fly::<P, 1>(room, tasks),
+            fly::<P, 2>(room, tasks),
+            fly::<P, 3>(room, tasks),
+            fly::<P, 4>(room, tasks),
+            fly::<P, 5>(room, tasks),
+            fly::<P, 8>(room, tasks),
+        ];
+        for (i, found) in found.iter().enumerate() {
+            assert!(*found == expected, "{} {} {} tasks, case {i}", P::LEVEL, room.name(), tasks.len());
+        }
+    });
+}
+
+#[test]
+fn any_number_of_seats_takes_the_attempt_that_one_takes() {
+    fn level<P: ParameterSet>(chance: &mut Chance) {
+        let keys: Vec<_> = (0..3).map(|i| SigningKey::<P>::from_seed(&[i; 32]).expand()).collect();
+        for count in [0, 1, 2, 3, 7, 8, 9, 17] {
+            agree(&tasks(chance, &keys, count));
+        }
+    }
+    let mut chance = Chance::new(6);
+    level::<MlDsa44>(&mut chance);
+    level::<MlDsa65>(&mut chance);
+    level::<MlDsa87>(&mut chance);
+}
+
+/// t0 of (q - 1)/2 = -1/2 everywhere: 39 of them, with any signs, add up to about q/2, so ‖ct0‖∞ >= γ2 each time.
+fn doomed() -> ExpandedSigningKey<MlDsa44> {
+    let mut key = SigningKey::<MlDsa44>::from_seed(&[9; 32]).expand();
+    for t0_hat in key.t0_hat.iter_mut() {
+        Poly([HALF_Q; 256]).ntt(all()[0], t0_hat);
+    }
+    key
+}
+
+#[test]
+fn a_message_without_a_signature_makes_all_its_attempts_and_no_more() {
+    let keys = [doomed()];
+    let tasks = tasks(&mut Chance::new(7), &keys, 1);
+    assert_eq!(in_order(&tasks), (Vec::from([Err(Error::AttemptsExhausted)]), MAX_ATTEMPTS));
+    agree(&tasks);
+}
+
+#[test]
+fn a_message_without_a_signature_leaves_the_others_theirs() {
+    let mut chance = Chance::new(8);
+    let (good, bad) = ([SigningKey::from_seed(&[1; 32]).expand()], [doomed()]);
+    let mut mixed = tasks(&mut chance, &good, 12);
+    for at in [0, 5, 13] {
+        mixed.insert(at, tasks(&mut chance, &bad, 1).remove(0));
+    }
+    let lost = |task: &Task<'_, MlDsa44>| core::ptr::eq(task.key, &bad[0]);
+    let (expected, _) = in_order(&mixed);
+    for (answer, task) in expected.iter().zip(&mixed) {
+        assert_eq!(answer.is_err(), lost(task));
+    }
+    agree(&mixed);
+}
+
+/// Signatures spoilt in every part, beside good ones, in groups that are full and that are not.
+#[test]
+fn spoilt_signatures_do_not_change_the_verdict_of_their_neighbours() {
+    fn level<P: ParameterSet>() {
+        let mut chance = Chance::new(10);
+        let keys: Vec<_> = (0..3).map(|i| SigningKey::<P>::from_seed(&[i; 32]).expand()).collect();
+        let public: Vec<_> = keys.iter().map(|key| key.verifying_key().expand()).collect();
+        let mu = Mu::from_bytes([5; 64]);
+        let good: Vec<_> = keys.iter().map(|key| key.sign_mu_deterministic(&mu).expect("signs")).collect();
+        let hint = P::SIG_LEN - P::OMEGA - P::K;
+        let spoil = |key: usize, how: u64| {
+            let mut sigma = good[key].clone();
+            let bytes = sigma.sigma.as_mut();
+            match how {
+                1 => bytes[0] ^= 1,
+                2 => bytes[P::C_TILDE_LEN..hint].fill(0), // z = γ1 everywhere
+                3 => bytes[hint..].fill(0xff),
+                4 => bytes[P::SIG_LEN - 1] = P::OMEGA as u8 + 1,
+                5 => bytes[hint - 1] ^= 0x80,
+                6 => bytes.fill(0),
+                7 => bytes.fill(0xff),
+                _ => (),
+            }
+            sigma
+        };
+        for count in [0, 1, 3, 7, 8, 9, 17, 64] {
+            let drawn: Vec<(usize, usize, u64)> = (0..count)
+                .map(|_| (chance.next() as usize % 3, chance.next() as usize % 3, chance.next() % 10))
+                .collect();
+            let signatures: Vec<_> = drawn.iter().map(|&(signer, _, how)| spoil(signer, how)).collect();
+            each_room(|room| {
+                let mut jobs: Vec<_> = drawn
+                    .iter()
+                    .zip(&signatures)
+                    .map(|((_, key, _), signature)| VerifyJob {
+                        key: &public[*key],
+                        mu: &mu,
+                        signature,
+                        verdict: None,
+                    })
+                    .collect();
+                CpuEngine::in_room(room).verify(&mut jobs);
+                for (job, (signer, key, how)) in jobs.iter().zip(&drawn) {
+                    let right = signer == key && !(1..8).contains(how);
+                    let expected = if right { Ok(()) } else { Err(Error::BadSignature) };
+                    assert_eq!(job.verdict, Some(expected), "{} {} {how}", P::LEVEL, room.name());
+                    assert_eq!(job.key.verify_in(room, &mu, job.signature), expected);
+                }
+            });
+        }
+    }
+    level::<MlDsa44>();
+    level::<MlDsa65>();
+    level::<MlDsa87>();
+}
+
+/// The engine's doors: no jobs at all, and answers of an earlier batch, which are written over.
+#[test]
+fn batches_of_nothing_and_of_answered_jobs() {
+    let key = SigningKey::<MlDsa44>::from_seed(&[3; 32]).expand();
+    let (mu, other) = (Mu::from_bytes([6; 64]), Mu::from_bytes([7; 64]));
+    each_room(|room| {
+        let engine = CpuEngine::in_room(room);
+        Engine::<MlDsa44>::keygen(&engine, &mut []);
+        Engine::<MlDsa44>::sign(&engine, &mut []);
+        Engine::<MlDsa44>::verify(&engine, &mut []);
+        let stale = key.sign_in(room, &other, &[0; 32]);
+        let mut signing = [SignJob { key: &key, mu: &mu, rnd: [0; 32], signature: Some(stale) }];
+        engine.sign(&mut signing);
+        let found = signing[0].signature.as_ref().expect("answered").as_ref().expect("signs");
+        assert!(*found == key.sign_in(room, &mu, &[0; 32]).expect("signs"));
+        let public = key.verifying_key().expand();
+        let mut verifying = [VerifyJob { key: &public, mu: &other, signature: found, verdict: Some(Ok(())) }];
+        engine.verify(&mut verifying);
+        assert_eq!(verifying[0].verdict, Some(Err(Error::BadSignature)));
+        let mut making = [KeygenJob {
+            seed: &[3; 32],
+            verifying_key: Some(SigningKey::from_seed(&[4; 32]).verifying_key()),
+        }];
+        engine.keygen(&mut making);
+        assert!(making[0].verifying_key.as_ref() == Some(key.verifying_key()));
+    });
+}
+
+/// The public key is hashed beside the matrix in a room with eight states, and alone elsewhere: the same hash.
+#[test]
+fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
+    fn level<P: ParameterSet>() {
+        for seed in 0..4 {
+            let public = SigningKey::<P>::from_seed(&[seed; 32]).verifying_key();
+            each_room(|room| {
+                let (mut beside, mut alone) = (blank_matrix::<P>(), blank_matrix::<P>());
+                let rho = public.encode().first_chunk().expect("ρ comes first");
+                let mut tr = [0; 64];
+                expand_a_and_hash::<P>(room, rho, &mut beside, public.encode(), &mut tr);
+                assert_eq!(tr, Shake::h(room, &[public.encode()]), "{} {}", P::LEVEL, room.name());
+                expand_a::<P>(room, rho, &mut alone);
+                let rows = beside.as_ref().iter().zip(alone.as_ref());
+                for (a, b) in rows.flat_map(|(a, b)| a.as_ref().iter().zip(b.as_ref())) {
+                    assert_eq!(a.0, b.0, "{} {}", P::LEVEL, room.name());
+                }
+                // Inputs that end at every place of a block.
+                for len in 0..=2 * 136 + 1 {
+                    let input = &public.encode()[..len];
+                    expand_a_and_hash::<P>(room, rho, &mut beside, input, &mut tr);
+                    assert_eq!(tr, Shake::h(room, &[input]), "{} {} {len} bytes", P::LEVEL, room.name());
+                }
+            });
+        }
+    }
+    level::<MlDsa44>();
+    level::<MlDsa87>();
+}

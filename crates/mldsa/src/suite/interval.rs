@@ -233,6 +233,8 @@ impl<const N: usize> Lanes for Interval<N> {
     const GROUP: usize = 1;
     type Room = Bounds;
     type Wide = [u32; N];
+    type Bytes = ();
+    const BYTES: usize = 0;
 
     fn cells(w: &[i32]) -> &[[i32; N]] {
         w.as_chunks().0
@@ -327,6 +329,15 @@ impl<const N: usize> Lanes for Interval<N> {
         unimplemented!("the transforms do without it")
     }
     fn keep_below(self, _: Self, _: Self, _: &mut [i32]) -> usize {
+        unimplemented!("the transforms do without it")
+    }
+    fn count_from(_: Bounds, _: i32) -> Self {
+        unimplemented!("the transforms do without it")
+    }
+    fn no_bytes(_: Bounds) {}
+    fn add_bytes(_: (), _: &[u8]) {}
+    fn store_bytes(_: (), _: &mut [u8]) {}
+    fn widen(_: Bounds, _: &[u8]) -> Self {
         unimplemented!("the transforms do without it")
     }
     fn any(self) -> bool {

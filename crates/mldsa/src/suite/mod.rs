@@ -3,6 +3,8 @@
 #![allow(clippy::integer_division_remainder_used, reason = "tests")]
 
 mod exhaustive;
+mod faults;
+pub(crate) mod faulty;
 mod interval;
 mod model;
 

@@ -77,6 +77,7 @@ impl Request {
 
     fn run(&self) -> Result<(), String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let root = root.canonicalize().unwrap_or(root);
         match self.name.as_deref() {
             None => NAMES.iter().for_each(|(name, what)| println!("{name:12} {what}")),
             Some("engine") => self.engine(&root)?,

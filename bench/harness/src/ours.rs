@@ -4,8 +4,8 @@ use std::hint::black_box;
 use std::time::Duration;
 
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine, Error, ExpandedSigningKey, ExpandedVerifyingKey, MlDsa44, MlDsa65, MlDsa87,
-    OsRandom, ParameterSet, Randomness, SignJob, Signature, SigningKey, VerifyJob, VerifyingKey,
+    Context, CpuEngine, Engine, Error, ExpandedSigningKey, ExpandedVerifyingKey, Level, MlDsa44, MlDsa65,
+    MlDsa87, OsRandom, ParameterSet, Randomness, SignJob, Signature, SigningKey, VerifyJob, VerifyingKey,
 };
 
 use crate::clock;
@@ -32,9 +32,9 @@ const SIGNED: u64 = JOBS;
 pub(crate) fn time(operation: &str, level: &str, runs: u64) -> Result<f64, String> {
     let runs = if operation.ends_with("batch") { runs.next_multiple_of(JOBS) } else { runs };
     let total = match level {
-        "44" => time_at::<MlDsa44>(operation, runs, 2560),
-        "65" => time_at::<MlDsa65>(operation, runs, 4032),
-        "87" => time_at::<MlDsa87>(operation, runs, 4896),
+        "44" => time_at::<MlDsa44>(operation, runs, Level::MlDsa44),
+        "65" => time_at::<MlDsa65>(operation, runs, Level::MlDsa65),
+        "87" => time_at::<MlDsa87>(operation, runs, Level::MlDsa87),
         _ => return Err(format!("no level {level}")),
     };
     Ok(total.map_err(|why| why.to_string())?.as_nanos() as f64 / runs as f64)
@@ -50,9 +50,9 @@ struct Keys<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> Keys<P> {
-    fn new(operation: &str, private_len: usize) -> Result<Self, Error> {
+    fn new(operation: &str, level: Level) -> Result<Self, Error> {
         let private = Box::new(SigningKey::<P>::from_seed(&seed(0)).expand());
-        let mut private_bytes = vec![0; private_len];
+        let mut private_bytes = vec![0; level.signing_key_len()];
         private.encode(&mut private_bytes)?;
         let public_bytes = private.verifying_key().encode().to_vec();
         let public = Box::new(VerifyingKey::<P>::decode(&public_bytes)?.expand());
@@ -64,8 +64,8 @@ impl<P: ParameterSet> Keys<P> {
     }
 }
 
-fn time_at<P: ParameterSet>(operation: &str, runs: u64, private_len: usize) -> Result<Duration, Error> {
-    let keys = Keys::<P>::new(operation, private_len)?;
+fn time_at<P: ParameterSet>(operation: &str, runs: u64, level: Level) -> Result<Duration, Error> {
+    let keys = Keys::<P>::new(operation, level)?;
     let start = clock::now();
     match operation {
         "sign-batch" => (0..runs).step_by(JOBS as usize).try_for_each(|first| sign_batch(&keys, first))?,

@@ -29,7 +29,7 @@ impl Peer {
         let name = rival.name;
         let program = program(root, rival);
         let child = Command::new(&program)
-            .env("PEER_VECTORS", if rival.vectors { "1" } else { "0" })
+            .env("PEER_VECTORS", rival.vectors)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn();

@@ -45,7 +45,9 @@ fn text(root: &Path, date: &str, outcome: &Outcome) -> String {
     let present: Vec<_> =
         FLAGS.into_iter().filter(|flag| flags.split(' ').any(|there| there == *flag)).collect();
     head("flags", &present.join(" "));
-    head("cores", &std::thread::available_parallelism().map_or("-".to_owned(), |cores| cores.to_string()));
+    let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let cores = cpus.lines().filter(|line| line.starts_with("processor")).count();
+    head("cores", &cores.to_string());
     head("governor", &file("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"));
     head("load", &file("/proc/loadavg"));
     head("system", &said("uname", &["-srm"]));

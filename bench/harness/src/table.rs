@@ -1,12 +1,13 @@
 //! Rows, goals, and how both are printed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde_json::{Value, json};
 
 use crate::engine::{CLASSICAL, Cell, LEVELS, Outcome};
-use crate::rivals::YARDSTICK;
+use crate::ours::OPERATIONS;
+use crate::rivals::{RIVALS, YARDSTICK};
 
 /// Median and quartiles.
 #[derive(Clone, Copy)]
@@ -57,12 +58,10 @@ impl Row {
         self.theirs.iter().find(|theirs| theirs.name == name)
     }
 
-    /// The rival that the goal names; without it, the first that ran.
+    /// The rival that the goal names; without it, the fastest.
     fn against(&self) -> Option<&Theirs> {
-        match &self.goal {
-            Some((rival, _)) => self.find(rival).or(self.theirs.first()),
-            None => self.theirs.first(),
-        }
+        let named = self.goal.as_ref().and_then(|(rival, _)| self.find(rival));
+        named.or_else(|| self.best())
     }
 
     fn best(&self) -> Option<&Theirs> {
@@ -145,16 +144,6 @@ pub(crate) fn text(rows: &[Row]) -> String {
 
 /// Everybody's own figures: one line each, µs at the three levels.
 pub(crate) fn everybody(outcome: &Outcome) -> String {
-    const COLUMNS: [&str; 8] = [
-        "keygen",
-        "sign",
-        "sign-bytes",
-        "sign-expanded",
-        "sign-batch",
-        "verify",
-        "verify-expanded",
-        "verify-batch",
-    ];
     let mut names: Vec<&str> = Vec::new();
     outcome.cells.iter().for_each(|cell| {
         if !names.contains(&&*cell.who) {
@@ -162,11 +151,11 @@ pub(crate) fn everybody(outcome: &Outcome) -> String {
         }
     });
     let mut text = format!("\n{:16}", "µs, 44/65/87");
-    COLUMNS.iter().for_each(|column| text += &format!(" {column:>16}"));
+    OPERATIONS.iter().for_each(|column| text += &format!(" {column:>16}"));
     text += "\n";
     for name in names {
         text += &format!("{name:16}");
-        for column in COLUMNS {
+        for column in OPERATIONS {
             let figures = LEVELS.map(|level| median_of(&outcome.cells, name, column, level).map(micro));
             let figures = figures.map(|figure| figure.unwrap_or_else(|| "-".to_owned()));
             let none = figures.iter().all(|figure| figure == "-");
@@ -198,20 +187,21 @@ const SKYLAKE: [(&str, &str, [[u32; 3]; 2]); 3] = [
     ("verify", "verify", [[327_362, 522_267, 871_609], [118_412, 179_424, 279_936]]),
 ];
 
-/// Our cycles beside the figures of another machine.
+/// Our cycles beside the figures of another machine, as a table that a page of docs can take over.
 pub(crate) fn cycles(outcome: &Outcome) -> String {
     let clock = outcome.clock;
     let mut text = format!(
-        "\ncycles, by the core's own clock of {:.2} GHz ({:.2} to {:.2}, from a chain of dependent multiplications),\n\
-         beside the CRYSTALS team's figures from another machine (Skylake i7-6600U)\n{:20} {:>12} {:>12} {:>12}\n",
-        clock.median, clock.lower, clock.upper, "", "ours", "their ref", "their avx2"
+        "\ncycles by the core's own clock, {:.2} GHz ({:.2} to {:.2}; found by a chain of dependent multiplications);\n\
+         the CRYSTALS team's figures are from another machine, one core of a Skylake i7-6600U\n\n\
+         | {:9} | {:>8} | {:>9} | {:>10} |\n|{:-<11}|{:->9}:|{:->10}:|{:->11}:|\n",
+        clock.median, clock.lower, clock.upper, "", "ours", "their ref", "their AVX2", "", "", "", ""
     );
     for (title, operation, [reference, avx2]) in SKYLAKE {
         for (index, level) in LEVELS.iter().enumerate() {
             let ours = median_of(&outcome.cells, "engine", operation, level);
             let ours = ours.map_or("-".to_owned(), |ours| format!("{:.0}", ours * clock.median));
             let title = format!("{title} {level}");
-            text += &format!("{title:20} {ours:>12} {:>12} {:>12}\n", reference[index], avx2[index]);
+            text += &format!("| {title:9} | {ours:>8} | {:>9} | {:>10} |\n", reference[index], avx2[index]);
         }
     }
     text
@@ -230,11 +220,83 @@ impl Goals {
     pub(crate) fn read(root: &Path) -> Result<Self, String> {
         let path = root.join("bench/goals.toml");
         let text = std::fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;
-        toml::from_str(&text).map(Self).map_err(|why| format!("{}: {why}", path.display()))
+        Self::parse(&text).map_err(|why| format!("{}: {why}", path.display()))
+    }
+
+    /// A goal for a rival or a row that does not exist would never be missed, so it is refused.
+    fn parse(text: &str) -> Result<Self, String> {
+        let goals: BTreeMap<String, BTreeMap<String, f64>> =
+            toml::from_str(text).map_err(|why| why.to_string())?;
+        let mut rows = BTreeSet::new();
+        for (rival, goals) in &goals {
+            if !RIVALS.iter().any(|known| known.goal && known.name == rival) {
+                return Err(format!("no rival called {rival} runs for a goal"));
+            }
+            for row in goals.keys() {
+                let parts: Vec<_> = row.split('/').collect();
+                let known = matches!(parts[..], [group, operation, level]
+                    if group.starts_with("engine") && OPERATIONS.contains(&operation) && LEVELS.contains(&level));
+                if !known {
+                    return Err(format!("no row called {row}"));
+                }
+                if !rows.insert(row) {
+                    return Err(format!("{row} has goals against two rivals"));
+                }
+            }
+        }
+        Ok(Self(goals))
     }
 
     /// The rival of a row's goal, and the goal.
     pub(crate) fn of(&self, name: &str) -> Option<(String, f64)> {
         self.0.iter().find_map(|(rival, rows)| Some((rival.clone(), *rows.get(name)?)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Goals, Row, Stats, Theirs};
+
+    #[test]
+    fn the_goals_of_the_repository_are_for_rows_and_rivals_that_exist() {
+        let goals = Goals::parse(include_str!("../../goals.toml")).expect("goals are read");
+        assert_eq!(goals.of("engine/sign-batch/65"), Some(("wolfssl-cached".to_owned(), 0.3)));
+        assert_eq!(goals.of("engine-avx2/keygen/44"), Some(("mldsa-native".to_owned(), 0.9)));
+        assert_eq!(goals.0.values().map(|rows| rows.len()).sum::<usize>(), 51);
+    }
+
+    #[test]
+    fn a_goal_that_nothing_can_miss_is_refused() {
+        let refused = |text: &str| Goals::parse(text).is_err();
+        assert!(refused("[wolfssll]\n\"engine/sign/44\" = 0.5"));
+        assert!(refused("[wolfssl]\n\"engine/sing/44\" = 0.5"));
+        assert!(refused("[wolfssl]\n\"engine/sign/45\" = 0.5"));
+        assert!(refused("[wolfssl]\n\"engine/sign/44\" = 0.5\n[boringssl]\n\"engine/sign/44\" = 0.5"));
+        assert!(!refused("[wolfssl]\n\"engine/sign/44\" = 0.5"));
+    }
+
+    #[test]
+    fn a_ratio_is_to_the_rival_of_the_goal_and_to_the_fastest_without_one() {
+        let stats = |median| Stats { median, lower: median, upper: median };
+        let theirs = |name, median| Theirs { name, form: "sign", stats: stats(median) };
+        let mut row = Row {
+            name: "engine/sign/44".to_owned(),
+            ours: stats(10.0),
+            theirs: vec![theirs("boringssl", 40.0), theirs("wolfssl", 20.0), theirs("circl", 5.0)],
+            goal: Some(("wolfssl".to_owned(), 0.6)),
+        };
+        let json = row.json();
+        assert_eq!((json["peer"].as_str(), json["ratio"].as_f64()), (Some("wolfssl"), Some(0.5)));
+        assert_eq!((json["goal"].as_f64(), json["best_peer"].as_str()), (Some(0.6), Some("circl")));
+        assert_eq!(json["peers"]["boringssl"]["ratio"].as_f64(), Some(0.25));
+        row.goal = Some(("mldsa-native".to_owned(), 0.9));
+        let json = row.json();
+        assert_eq!((json["peer"].as_str(), json["goal"].as_f64()), (Some("circl"), None));
+    }
+
+    #[test]
+    fn quartiles_lie_between_the_rounds() {
+        let stats = Stats::of(&[4.0, 1.0, 3.0, 2.0]);
+        assert_eq!((stats.lower, stats.median, stats.upper), (1.75, 2.5, 3.25));
     }
 }

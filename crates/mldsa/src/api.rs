@@ -11,12 +11,12 @@
 use crate::backend::{Room, active};
 use crate::ct::{self, Wiped};
 use crate::error::Error;
-use crate::fips204::encode::{minus_times_2_pow_d, pk_decode, pk_encode, sk_decode, sk_encode};
+use crate::fips204::encode::{SkParts, minus_times_2_pow_d, pk_decode, pk_encode, sk_decode, sk_encode};
 use crate::fips204::flight::sign_internal;
 use crate::fips204::keygen::{KeyPair, blank_matrix, keygen_internal, public_part};
 use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
 use crate::fips204::ring::{NttPoly, Poly, Small};
-use crate::fips204::sample::expand_a;
+use crate::fips204::sample::{expand_a, expand_a_and_hash};
 use crate::fips204::verify::{Claim, verify_internal};
 use crate::keccak::Shake;
 use crate::message::{Context, MU_LEN, Mu, MuHasher, PreHash};
@@ -76,7 +76,8 @@ impl<P: ParameterSet> SigningKey<P> {
     /// key twice, and a signature made with the one verifies with the other.
     /// Costs two key expansions, a signature and a verification. Errors: `FaultDetected`.
     pub fn check(&self) -> Result<(), Error> {
-        let mut key = self.expand();
+        let mut key = ExpandedSigningKey::blank();
+        self.expand_to(active(), &mut key);
         key.set_checked(true);
         if self.verifying_key() != key.verifying_key {
             return Err(Error::FaultDetected);
@@ -90,11 +91,13 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     pub(crate) fn expand_in(&self, room: Room) -> ExpandedSigningKey<P> {
+        ct::filled(ExpandedSigningKey::blank(), |key| self.expand_to(room, key))
+    }
+
+    fn expand_to(&self, room: Room, key: &mut ExpandedSigningKey<P>) {
         let mut pair = KeyPair::blank();
-        let mut key = ExpandedSigningKey::blank();
         keygen_internal(room, &self.xi, &mut pair, &mut key.a_hat);
         key.take(room, &pair);
-        key
     }
 
     /// The public half.
@@ -115,12 +118,16 @@ impl<P: ParameterSet> SigningKey<P> {
         ctx: Context<'_>,
         message: &[u8],
     ) -> Result<Signature<P>, Error> {
-        self.expand().sign(rng, ctx, message)
+        let mut key = ExpandedSigningKey::blank();
+        self.expand_to(active(), &mut key);
+        key.sign(rng, ctx, message)
     }
 
     /// Signs a message, deterministically; see [`ExpandedSigningKey::sign_deterministic`].
     pub fn sign_deterministic(&self, ctx: Context<'_>, message: &[u8]) -> Result<Signature<P>, Error> {
-        self.expand().sign_deterministic(ctx, message)
+        let mut key = ExpandedSigningKey::blank();
+        self.expand_to(active(), &mut key);
+        key.sign_deterministic(ctx, message)
     }
 }
 
@@ -173,30 +180,45 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     ///
     /// Errors: `WrongLength`; `BadKey` if s1 or s2 is out of range, or if t0 or tr is not what ρ, s1 and s2 give.
     pub fn decode(sk: &[u8]) -> Result<Self, Error> {
-        let room = active();
-        let parts = sk_decode::<P>(room, &*Wiped(exact::<P::Sk>(sk)?)).ok_or(Error::BadKey)?;
-        let mut key = Self::blank();
-        expand_a::<P>(room, &parts.rho, &mut key.a_hat);
-        let mut t0 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
-        let (s1, s2) = (parts.s1.as_ref(), parts.s2.as_ref());
-        let t1 = public_part::<P>(room, &key.a_hat, s1, s2, t0.as_mut());
-        let pk = pk_encode::<P>(room, &parts.rho, t1.as_ref());
-        let tr: [u8; 64] = Shake::h(room, &[pk.as_ref()]);
+        if sk.len() != P::SK_LEN {
+            return Err(Error::WrongLength { expected: P::SK_LEN, found: sk.len() });
+        }
+        ct::filled(Ok(Self::blank()), |key| {
+            if let Ok(blank) = key
+                && !blank.read(active(), sk)
+            {
+                *key = Err(Error::BadKey);
+            }
+        })
+    }
+
+    /// Takes an expanded key of the right length; false if it contradicts itself.
+    fn read(&mut self, room: Room, sk: &[u8]) -> bool {
+        let mut given = KeyPair::<P>::blank();
+        let in_range = sk_decode::<P>(room, sk, &mut given.sk);
+        let SkParts { rho, tr, s1, s2, t0, .. } = &given.sk;
+        expand_a::<P>(room, rho, &mut self.a_hat);
+        let mut made_t0 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
+        let t1 = public_part::<P>(room, &self.a_hat, s1.as_ref(), s2.as_ref(), made_t0.as_mut());
+        let pk = pk_encode::<P>(room, rho, t1.as_ref());
+        let made_tr: [u8; 64] = Shake::h(room, &[pk.as_ref()]);
         let agree = |given: &Poly, made: &mut Poly| {
             made.sub(room, given);
             made.norm_below(room, 1)
         };
-        let t0_agrees = parts
-            .t0
+        let t0_agrees = t0
             .as_ref()
             .iter()
-            .zip(t0.as_mut())
-            .fold(true, |agrees, (given, made)| agree(given, made) & agrees);
-        if !(t0_agrees & ct::equal(&tr, &parts.tr)) {
-            return Err(Error::BadKey);
+            .zip(made_t0.as_mut())
+            .fold(true, |all, (given, made)| agree(given, made) & all);
+        let tr_agrees = ct::equal(&made_tr, tr);
+        given.pk = pk;
+        // A key is refused or not, and nobody is told by which check.
+        let agrees = ct::declassify(in_range & t0_agrees & tr_agrees);
+        if agrees {
+            self.take(room, &given);
         }
-        key.take(room, &KeyPair { pk, sk: parts });
-        Ok(key)
+        agrees
     }
 
     /// Writes the expanded form of FIPS 204, Algorithm 24, which holds no seed. Errors: `WrongLength`.
@@ -216,7 +238,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         for (t0_hat, t0) in self.t0_hat.as_ref().iter().zip(parts.t0.as_mut()) {
             t0_hat.undo_ntt(room, t0);
         }
-        out.copy_from_slice(sk_encode::<P>(room, &parts).as_ref());
+        sk_encode::<P>(room, &parts, out);
         Ok(())
     }
 
@@ -326,7 +348,9 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Computes everything that verifying needs; worth keeping when more than one signature is checked.
     pub fn expand(&self) -> ExpandedVerifyingKey<P> {
-        ExpandedVerifyingKey::expand_in(active(), self)
+        let mut expanded = ExpandedVerifyingKey::blank();
+        expanded.fill(active(), self);
+        expanded
     }
 
     /// Starts a message that comes in pieces; check its μ with [`verify_mu`](Self::verify_mu).
@@ -341,12 +365,16 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Checks the signature of a message. Errors: `BadSignature`.
     pub fn verify(&self, ctx: Context<'_>, message: &[u8], signature: &Signature<P>) -> Result<(), Error> {
-        self.expand().verify(ctx, message, signature)
+        let mut expanded = ExpandedVerifyingKey::blank();
+        expanded.fill(active(), self);
+        expanded.verify(ctx, message, signature)
     }
 
     /// Checks the signature of a message representative. Errors: `BadSignature`.
     pub fn verify_mu(&self, mu: &Mu, signature: &Signature<P>) -> Result<(), Error> {
-        self.expand().verify_mu(mu, signature)
+        let mut expanded = ExpandedVerifyingKey::blank();
+        expanded.fill(active(), self);
+        expanded.verify_mu(mu, signature)
     }
 
     fn tr(&self) -> [u8; 64] {
@@ -363,19 +391,26 @@ pub struct ExpandedVerifyingKey<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> ExpandedVerifyingKey<P> {
+    /// Zeros, to be written over.
+    fn blank() -> Self {
+        Self { tr: [0; 64], a_hat: blank_matrix::<P>(), minus_t1_hat: P::K_::from_fn(|_| NttPoly::ZERO) }
+    }
+
+    /// A key expanded in a given room.
     pub(crate) fn expand_in(room: Room, key: &VerifyingKey<P>) -> Self {
-        let (rho, t1) = pk_decode::<P>(room, &key.pk);
-        let mut expanded = Self {
-            tr: Shake::h(room, &[key.encode()]),
-            a_hat: blank_matrix::<P>(),
-            minus_t1_hat: P::K_::from_fn(|_| NttPoly::ZERO),
-        };
-        expand_a::<P>(room, &rho, &mut expanded.a_hat);
-        let minus_t1_hat: &mut [NttPoly] = expanded.minus_t1_hat.as_mut();
-        for (t1, hat) in t1.as_ref().iter().zip(minus_t1_hat) {
-            minus_times_2_pow_d(t1).ntt(room, hat);
-        }
+        let mut expanded = Self::blank();
+        expanded.fill(room, key);
         expanded
+    }
+
+    /// Computes everything that a key fixes.
+    fn fill(&mut self, room: Room, key: &VerifyingKey<P>) {
+        let (rho, t1) = pk_decode::<P>(room, &key.pk);
+        expand_a_and_hash::<P>(room, rho, &mut self.a_hat, key.encode(), &mut self.tr);
+        let minus_t1_hat: &mut [NttPoly] = self.minus_t1_hat.as_mut();
+        for (t1, hat) in t1.zip(minus_t1_hat) {
+            minus_times_2_pow_d(&t1).ntt(room, hat);
+        }
     }
 
     /// Starts a message that comes in pieces; check its μ with [`verify_mu`](Self::verify_mu).

@@ -1,6 +1,7 @@
 //! Secrets: wiping them, and saying aloud where one becomes public.
 
 use crate::backend;
+pub(crate) use crate::backend::filled;
 use core::ops::{Deref, DerefMut};
 
 /// Values that know how to overwrite themselves with zeros.
@@ -46,10 +47,24 @@ impl<T: Wipe> Drop for Wiped<T> {
 
 /// Marks the place where a value that depends on a secret is shown. Beside each call stands why it may be.
 ///
-/// A mark for the reader, and the name at which a taint checker is told.
+/// A mark for the reader, and under the feature `ctgrind` the place where the taint checker is told (`./dev ct`).
 #[inline(always)]
 pub(crate) fn declassify<T>(value: T) -> T {
+    #[cfg(feature = "ctgrind")]
+    let value = {
+        let mut value = value;
+        backend::taint::shown((&raw mut value).cast(), size_of::<T>());
+        value
+    };
     value
+}
+
+/// The same for values that stay where they are.
+#[inline(always)]
+pub(crate) fn declassify_all<T>(values: &[T]) -> &[T] {
+    #[cfg(feature = "ctgrind")]
+    backend::taint::shown(values.as_ptr().cast(), size_of_val(values));
+    values
 }
 
 /// Equality in a time that depends on the lengths alone.

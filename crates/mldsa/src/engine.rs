@@ -81,6 +81,12 @@ impl CpuEngine {
         CpuEngine(active())
     }
 
+    /// The engine of a room.
+    #[cfg(test)]
+    pub(crate) fn in_room(room: Room) -> Self {
+        CpuEngine(room)
+    }
+
     /// The name of the room.
     pub fn room(&self) -> &'static str {
         self.0.name()

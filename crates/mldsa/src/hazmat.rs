@@ -2,6 +2,8 @@
 //! room, a look at rejected attempts. For test vectors and measurements.
 
 use crate::api::{ExpandedSigningKey, ExpandedVerifyingKey, ParameterSet, Signature};
+#[cfg(feature = "ctgrind")]
+use crate::backend::taint;
 use crate::backend::{Coeffs, active, force};
 use crate::error::Error;
 use crate::fips204::flight::sign_internal as fips204_sign_internal;
@@ -74,6 +76,29 @@ pub fn verify_internal<P: ParameterSet>(
     signature: &Signature<P>,
 ) -> Result<(), Error> {
     key.verify_mu(&mu_of_m_prime(&key.tr, m_prime), signature)
+}
+
+/// Tells Valgrind that these bytes are secret: a branch on them, or an index that depends on them, is then reported.
+#[cfg(feature = "ctgrind")]
+pub fn classify(bytes: &mut [u8]) {
+    taint::secret(bytes);
+}
+
+/// The reports that Valgrind made so far; `None` if this process does not run under it.
+#[cfg(feature = "ctgrind")]
+pub fn taint_reports() -> Option<u64> {
+    taint::reports()
+}
+
+/// NTT of FIPS 204, Algorithm 41, in the room in use. Bounds: in and out [0, q).
+pub fn ntt(w: &mut [i32; 256]) {
+    active().ntt(w)
+}
+
+/// Decompose of FIPS 204, Algorithm 36, in the room in use, with the γ2 of the parameter set: r1 and r0.
+/// Bounds: in [0, q).
+pub fn decompose<P: ParameterSet>(r: &[i32; 256], r1: &mut [i32; 256], r0: &mut [i32; 256]) {
+    active().decompose(P::GAMMA2, r, r1, r0)
 }
 
 fn mu_of_m_prime(tr: &[u8; 64], m_prime: &[u8]) -> Mu {

@@ -383,11 +383,57 @@ fn permute_x4(states: &mut States<4>) {
     }
 }
 
+/// Writes the first words of four states, four words at a time, by two rounds of exchanges.
+#[target_feature(enable = "avx2")]
+pub(super) fn read_x4(states: &States<4>, mut out: [&mut [u8]; 4]) {
+    let words = out[0].len() >> 3;
+    let whole = words & !3;
+    for (tile, rows) in states.0.as_chunks::<4>().0.iter().enumerate().take(whole >> 2) {
+        let r = rows.each_ref().map(|row| proven!(_mm256_loadu_si256(row.as_ptr().cast())));
+        let (low_02, low_13) = (_mm256_unpacklo_epi64(r[0], r[1]), _mm256_unpackhi_epi64(r[0], r[1]));
+        let (high_02, high_13) = (_mm256_unpacklo_epi64(r[2], r[3]), _mm256_unpackhi_epi64(r[2], r[3]));
+        let columns = [
+            _mm256_permute2x128_si256::<0x20>(low_02, high_02),
+            _mm256_permute2x128_si256::<0x20>(low_13, high_13),
+            _mm256_permute2x128_si256::<0x31>(low_02, high_02),
+            _mm256_permute2x128_si256::<0x31>(low_13, high_13),
+        ];
+        for (column, out) in columns.into_iter().zip(&mut out) {
+            let bytes = &mut out[32 * tile..][..32];
+            proven!(_mm256_storeu_si256(bytes.as_mut_ptr().cast(), column))
+        }
+    }
+    keccak::read_from(states, whole, out)
+}
+
+/// A word of one state, on a CPU that has an instruction for `!b & c`.
+#[derive(Clone, Copy)]
+struct U64(u64);
+
+impl Words for U64 {
+    #[inline(always)]
+    fn splat(x: u64) -> Self {
+        Self(x)
+    }
+    #[inline(always)]
+    fn xor(self, other: Self) -> Self {
+        Self(self.0 ^ other.0)
+    }
+    #[inline(always)]
+    fn chi(self, b: Self, c: Self) -> Self {
+        Self(self.0 ^ (!b.0 & c.0))
+    }
+    #[inline(always)]
+    fn rotl<const R: i32>(self) -> Self {
+        Self(self.0.rotate_left(R as u32))
+    }
+}
+
 #[target_feature(enable = "bmi1,bmi2")]
 fn permute_x1(states: &mut States<1>) {
-    let mut words = states.0.map(|[word]| word);
+    let mut words = states.0.map(|[word]| U64(word));
     keccak::permute(&mut words);
-    states.0 = words.map(|word| [word]);
+    states.0 = words.map(|word| [word.0]);
 }
 
 door!(Avx2, I32x8, ["avx2"], {
@@ -402,6 +448,9 @@ door!(Avx2, I32x8, ["avx2"], {
     }
     fn keccak_x4(&self, states: &mut States<4>) {
         proven!(permute_x4(states))
+    }
+    fn read_x4(&self, states: &States<4>, out: [&mut [u8]; 4]) {
+        proven!(read_x4(states, out))
     }
     fn keccak_x8(&self, states: &mut States<8>) {
         for half in 0..2 {

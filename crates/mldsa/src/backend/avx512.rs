@@ -2,6 +2,7 @@
 //! half the width.
 #![allow(unsafe_code)]
 
+use super::avx2;
 use super::{Lanes, PLACES, Room, Words, door};
 use crate::backend::Coeffs;
 use crate::fips204::params::Q;
@@ -258,6 +259,22 @@ impl Lanes for I32x16 {
     }
     #[inline(always)]
     fn pack<const BITS: u32>(group: [Self; 1], bytes: &mut [u8]) {
+        if BITS <= 6 && BITS & 1 == 0 {
+            // Pairs of bytes, then pairs of pairs, then the bytes that hold four numbers.
+            let mut packed = [0; 16];
+            proven!({
+                let bytes = _mm512_cvtepi32_epi8(group[0].0);
+                let twos = _mm_maddubs_epi16(bytes, _mm_set1_epi16(1 | 1 << (BITS + 8)));
+                let fours = _mm_madd_epi16(twos, _mm_set1_epi32(1 | 1 << (2 * BITS + 16)));
+                let places = match BITS {
+                    4 => _mm_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, -1, -1, -1, -1, -1, -1, -1, -1),
+                    _ => _mm_setr_epi8(0, 1, 2, 4, 5, 6, 8, 9, 10, 12, 13, 14, -1, -1, -1, -1),
+                };
+                _mm_storeu_si128(packed.as_mut_ptr().cast(), _mm_shuffle_epi8(fours, places));
+            });
+            bytes.copy_from_slice(&packed[..2 * BITS as usize]);
+            return;
+        }
         if BITS & 1 == 1 {
             // Four numbers are no whole number of bytes.
             let mut numbers = [0; 16];
@@ -459,6 +476,9 @@ door!(Avx512, I32x16, ["avx512f,avx512bw,avx512dq,avx512vl,popcnt"], {
     }
     fn keccak_x8(&self, states: &mut States<8>) {
         proven!(permute_x8(states))
+    }
+    fn read_x4(&self, states: &States<4>, out: [&mut [u8]; 4]) {
+        proven!(avx2::read_x4(states, out))
     }
     fn read_x8(&self, states: &States<8>, out: [&mut [u8]; 8]) {
         proven!(read_x8(states, out))

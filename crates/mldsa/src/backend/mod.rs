@@ -20,10 +20,12 @@ mod avx512;
 #[cfg(feature = "plain-lanes")]
 mod plain8;
 mod portable;
+#[cfg(feature = "ctgrind")]
+pub(crate) mod taint;
 mod wipe;
 
 pub(crate) use portable::ONE_LANE;
-pub(crate) use wipe::wipe;
+pub(crate) use wipe::{filled, wipe};
 
 /// 256 coefficients of a polynomial.
 pub(crate) type Coeffs = [i32; 256];
@@ -140,6 +142,16 @@ pub(crate) trait Words: Copy {
     fn chi(self, b: Self, c: Self) -> Self;
     /// Rotation to the left, R in 0..64.
     fn rotl<const R: i32>(self) -> Self;
+    /// χ on the five rows (FIPS 202, 3.2.4).
+    #[inline(always)]
+    fn chi_of_rows(rows: [[Self; 5]; 5]) -> [[Self; 5]; 5] {
+        rows.map(|[a, b, c, d, e]| [a.chi(b, c), b.chi(c, d), c.chi(d, e), d.chi(e, a), e.chi(a, b)])
+    }
+    /// Before the first round and after the last: the form in which `chi_of_rows` wants the state between rounds.
+    #[inline(always)]
+    fn complemented(state: [Self; 25]) -> [Self; 25] {
+        state
+    }
 }
 
 /// A room's door: whole polynomials, and groups of Keccak states.

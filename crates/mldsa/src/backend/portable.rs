@@ -144,6 +144,8 @@ impl Lanes for i32 {
     }
 }
 
+/// Between rounds six of the words are kept complemented, which leaves 8 of the 25 negations of χ. For a CPU that has no
+/// instruction for `!b & c`. (Bertoni et al., Keccak implementation overview, 2.2.)
 impl Words for u64 {
     #[inline(always)]
     fn splat(x: u64) -> u64 {
@@ -160,6 +162,30 @@ impl Words for u64 {
     #[inline(always)]
     fn rotl<const R: i32>(self) -> u64 {
         self.rotate_left(R as u32)
+    }
+    #[inline(always)]
+    fn chi_of_rows(rows: [[u64; 5]; 5]) -> [[u64; 5]; 5] {
+        let [
+            [ba, be, bi, bo, bu],
+            [ga, ge, gi, go, gu],
+            [ka, ke, ki, ko, ku],
+            [ma, me, mi, mo, mu],
+            [sa, se, si, so, su],
+        ] = rows;
+        [
+            [ba ^ (be | bi), be ^ (!bi | bo), bi ^ (bo & bu), bo ^ (bu | ba), bu ^ (ba & be)],
+            [ga ^ (ge | gi), ge ^ (gi & go), gi ^ (go | !gu), go ^ (gu | ga), gu ^ (ga & ge)],
+            [ka ^ (ke | ki), ke ^ (ki & ko), ki ^ (!ko & ku), !ko ^ (ku | ka), ku ^ (ka & ke)],
+            [ma ^ (me & mi), me ^ (mi | mo), mi ^ (!mo | mu), !mo ^ (mu & ma), mu ^ (ma | me)],
+            [sa ^ (!se & si), !se ^ (si | so), si ^ (so & su), so ^ (su | sa), su ^ (sa & se)],
+        ]
+    }
+    #[inline(always)]
+    fn complemented(mut state: [u64; 25]) -> [u64; 25] {
+        for word in [1, 2, 8, 12, 17, 20] {
+            state[word] = !state[word];
+        }
+        state
     }
 }
 

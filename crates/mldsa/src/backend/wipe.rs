@@ -1,6 +1,8 @@
 //! The overwriting behind [`crate::ct::Wipe`].
 #![allow(unsafe_code)]
 
+use core::mem::ManuallyDrop;
+
 /// Values that may be overwritten with zero bytes.
 ///
 /// # Safety
@@ -20,9 +22,32 @@ unsafe impl<T: Plain, const N: usize> Plain for [T; N] {}
 
 /// Overwrites `values` with zeros in a way that the compiler may not leave out.
 pub(crate) fn wipe<T: Plain>(values: &mut [T]) {
+    if cfg!(feature = "leaky") {
+        return;
+    }
     // SAFETY: the pointer and the length are those of an exclusive slice, and `T: Plain` makes zero bytes values of it.
     unsafe { core::ptr::write_bytes(values.as_mut_ptr(), 0, values.len()) }
     observe(values.as_mut_ptr().cast());
+}
+
+/// Fills a blank value and hands it over. A value that moves leaves a copy where it was: that one is wiped.
+pub(crate) fn filled<T>(blank: T, fill: impl FnOnce(&mut T)) -> T {
+    /// Where the value is made.
+    struct Place<T>(ManuallyDrop<T>);
+    impl<T> Drop for Place<T> {
+        fn drop(&mut self) {
+            let bytes = (&raw mut self.0).cast::<u8>();
+            if cfg!(not(feature = "leaky")) {
+                // SAFETY: the place owns so many bytes, and nobody takes them for a value after this.
+                unsafe { bytes.write_bytes(0, size_of::<T>()) }
+            }
+            observe(bytes);
+        }
+    }
+    let mut place = Place(ManuallyDrop::new(blank));
+    fill(&mut place.0);
+    // SAFETY: the value leaves once: what stays behind is only wiped, not used and not dropped.
+    unsafe { core::ptr::read(&*place.0) }
 }
 
 /// Makes the compiler believe that somebody reads what was written behind `p`.

@@ -17,24 +17,27 @@ pub(crate) fn pk_encode<P: Params>(room: Room, rho: &[u8; 32], t1: &[Poly]) -> P
     pk
 }
 
-/// ρ and t1. Every string of the right length is a public key.
+/// ρ, and the polynomials of t1. Every string of the right length is a public key.
 /// FIPS 204, Algorithm 23, pkDecode.
-pub(crate) fn pk_decode<P: Params>(room: Room, pk: &P::Pk) -> ([u8; 32], P::K_<Poly>) {
+pub(crate) fn pk_decode<'a, P: Params>(
+    room: Room,
+    pk: &'a P::Pk,
+) -> (&'a [u8; 32], impl Iterator<Item = Poly> + 'a) {
     let (rho, rest) = split::<32>(pk.as_ref());
-    let mut polys = rest.chunks_exact(32 * 10);
-    let t1 = P::K_::from_fn(|_| {
+    let t1 = rest.chunks_exact(32 * 10).map(move |bytes| {
         let mut t1 = Poly::ZERO;
-        room.simple_bit_unpack(10, polys.next().unwrap_or_default(), &mut t1.0);
+        room.simple_bit_unpack(10, bytes, &mut t1.0);
         t1
     });
-    (*rho, t1)
+    (rho, t1)
 }
 
 /// sk = ρ || K || tr || s1 || s2 || t0.
 /// FIPS 204, Algorithm 24, skEncode.
-pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>) -> Wiped<P::Sk> {
-    let mut sk = Wiped(P::Sk::from_fn(|_| 0));
-    let (rho, rest) = sk.as_mut().split_at_mut(32);
+///
+/// Shapes: sk of `SK_LEN` bytes.
+pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>, sk: &mut [u8]) {
+    let (rho, rest) = sk.split_at_mut(32);
     let (k, rest) = rest.split_at_mut(32);
     let (tr, mut rest) = rest.split_at_mut(64);
     rho.copy_from_slice(&parts.rho);
@@ -46,33 +49,27 @@ pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>) -> Wiped<P::S
         room.bit_pack(bits, b, &poly.0, bytes);
         rest = after;
     }
-    sk
 }
 
-/// The parts of an expanded private key; `None` if a coefficient of s1 or s2 is not in [-η, η].
+/// The parts of an expanded private key, and whether all coefficients of s1 and s2 are in [-η, η].
 /// FIPS 204, Algorithm 25, skDecode.
-pub(crate) fn sk_decode<P: Params>(room: Room, sk: &P::Sk) -> Option<SkParts<P>> {
-    let (rho, rest) = split::<32>(sk.as_ref());
+///
+/// Shapes: sk of `SK_LEN` bytes; parts written in place, which leaves no copies.
+pub(crate) fn sk_decode<P: Params>(room: Room, sk: &[u8], parts: &mut SkParts<P>) -> bool {
+    let (rho, rest) = split::<32>(sk);
     let (k, rest) = split::<32>(rest);
     let (tr, mut rest) = split::<64>(rest);
-    let mut next = |bits: u32, b: i32| {
+    parts.rho = *rho;
+    parts.k.copy_from_slice(k);
+    parts.tr = *tr;
+    let secrets = parts.s1.as_mut().iter_mut().chain(parts.s2.as_mut()).map(|s| (P::ETA_BITS, P::ETA, s));
+    for (bits, b, poly) in secrets.chain(parts.t0.as_mut().iter_mut().map(|t0| (D, 1 << (D - 1), t0))) {
         let (bytes, after) = rest.split_at(32 * bits as usize);
-        rest = after;
-        let mut poly = Poly::ZERO;
         room.bit_unpack(bits, b, bytes, &mut poly.0);
-        poly
-    };
-    let parts: SkParts<P> = SkParts {
-        rho: *rho,
-        k: Wiped(*k),
-        tr: *tr,
-        s1: Wiped(P::L_::from_fn(|_| next(P::ETA_BITS, P::ETA))),
-        s2: Wiped(P::K_::from_fn(|_| next(P::ETA_BITS, P::ETA))),
-        t0: Wiped(P::K_::from_fn(|_| next(D, 1 << (D - 1)))),
-    };
+        rest = after;
+    }
     let secrets = parts.s1.as_ref().iter().chain(parts.s2.as_ref());
-    let in_range = secrets.fold(true, |ok, s: &Poly| s.norm_below(room, P::ETA + 1) & ok);
-    in_range.then_some(parts)
+    secrets.fold(true, |ok, s: &Poly| s.norm_below(room, P::ETA + 1) & ok)
 }
 
 /// What an expanded private key holds.
@@ -101,22 +98,23 @@ pub(crate) fn sig_encode<P: Params>(room: Room, c_tilde: &P::CTilde, z: &[Poly],
 
 /// c̃, z and h; `None` if the hint is malformed.
 /// FIPS 204, Algorithm 27, sigDecode.
-#[allow(clippy::type_complexity, reason = "the triple of the standard")]
+///
+/// Shapes: z and h are zeros that are written over.
 pub(crate) fn sig_decode<P: Params>(
     room: Room,
     sigma: &P::Sig,
-) -> Option<(P::CTilde, P::L_<Poly>, P::K_<Poly>)> {
+    z: &mut P::L_<Poly>,
+    h: &mut P::K_<Poly>,
+) -> Option<P::CTilde> {
     let (first, rest) = sigma.as_ref().split_at(P::C_TILDE_LEN);
     let (middle, last) = rest.split_at(32 * P::Z_BITS as usize * P::L);
     let c_tilde = P::CTilde::from_fn(|i| first[i]);
     let mut polys = middle.chunks_exact(32 * P::Z_BITS as usize);
-    let z = P::L_::from_fn(|_| {
-        let mut z = Poly::ZERO;
+    for z in z.as_mut() {
         room.bit_unpack(P::Z_BITS, P::GAMMA1, polys.next().unwrap_or_default(), &mut z.0);
-        z
-    });
-    let h = hint_bit_unpack::<P>(last)?;
-    Some((c_tilde, z, h))
+    }
+    hint_bit_unpack::<P>(last, h)?;
+    Some(c_tilde)
 }
 
 /// The places of the ones, polynomial by polynomial, then the running count after each polynomial.
@@ -139,9 +137,8 @@ fn hint_bit_pack(room: Room, omega: usize, h: &[Poly], y: &mut [u8]) {
 /// The hint, or `None` where the bytes are not what Algorithm 20 writes: a count that falls or passes ω, places that
 /// do not rise within a polynomial, or bytes other than zero after the last place.
 /// FIPS 204, Algorithm 21, HintBitUnpack.
-fn hint_bit_unpack<P: Params>(y: &[u8]) -> Option<P::K_<Poly>> {
+fn hint_bit_unpack<P: Params>(y: &[u8], h: &mut P::K_<Poly>) -> Option<()> {
     let (places, counts) = y.split_at(P::OMEGA);
-    let mut h = P::K_::from_fn(|_| Poly::ZERO);
     let mut index = 0;
     for (h, &count) in h.as_mut().iter_mut().zip(counts) {
         let count = usize::from(count);
@@ -157,7 +154,7 @@ fn hint_bit_unpack<P: Params>(y: &[u8]) -> Option<P::K_<Poly>> {
             index += 1;
         }
     }
-    places[index..].iter().all(|&place| place == 0).then_some(h)
+    places[index..].iter().all(|&place| place == 0).then_some(())
 }
 
 /// One polynomial of w1, packed for hashing. Shapes: out 32·W1_BITS bytes.

@@ -6,7 +6,7 @@ use super::ring::{NttPoly, Poly};
 use super::round::power2round;
 use super::sample::{expand_a, expand_s};
 use crate::backend::Room;
-use crate::ct::{Wiped, declassify};
+use crate::ct::{Wiped, declassify, declassify_all};
 use crate::keccak::Shake;
 
 /// The keys that a seed fixes.
@@ -41,7 +41,7 @@ pub(crate) fn keygen_internal<P: Params>(
     // 5 and 6: (t1, t0) ← Power2Round(NTT⁻¹(Â ∘ NTT(s1)) + s2)
     let t1 = public_part::<P>(room, a_hat, sk.s1.as_ref(), sk.s2.as_ref(), sk.t0.as_mut());
     // 8: pk ← pkEncode(ρ, t1)
-    *pk = pk_encode::<P>(room, &sk.rho, declassify(t1.as_ref())); // the public key
+    *pk = pk_encode::<P>(room, &sk.rho, declassify_all(t1.as_ref())); // the public key
     // 9: tr ← H(pk, 64)
     sk.tr = Shake::h(room, &[pk.as_ref()]);
 }

@@ -122,9 +122,11 @@ impl Small {
         if self.eta == 2 { 63 } else { 31 }
     }
 
-    /// The bytes from a place on.
-    pub(crate) fn from(&self, start: usize) -> &[u8] {
-        &self.bytes[start..]
+    /// The 256 bytes from a place on. Bounds: start <= 512.
+    #[inline(always)]
+    pub(crate) fn window(&self, start: u16) -> &[u8; 256] {
+        debug_assert!(start <= 512);
+        self.bytes[usize::from(start).min(512)..].first_chunk().expect("768 - 512 = 256")
     }
 }
 

@@ -5,7 +5,7 @@ use super::params::{Params, Q};
 use super::ring::{NttPoly, Poly};
 use crate::backend::Room;
 use crate::ct::Wiped;
-use crate::keccak::{Shake, Sponge, States, Width};
+use crate::keccak::{Guest, Shake, Sponge, States, Width};
 
 /// Bytes in a block of SHAKE128, which G is.
 const G_BLOCK: usize = 168;
@@ -82,14 +82,53 @@ pub(crate) fn expand_a<P: Params>(room: Room, rho: &[u8; 32], a_hat: &mut P::K_<
     }
 }
 
-/// N entries of Â from `entry` on, counted row by row; those past the last are left out.
-/// FIPS 204, Algorithm 30, RejNTTPoly.
+/// Â as `expand_a` makes it, and H(pk, 64) beside it: in a room with eight states seven sample and one hashes.
+/// FIPS 204, Algorithm 8, ML-DSA.Verify_internal (steps 5 and 6).
+///
+/// Shapes: tr 64 bytes.
+pub(crate) fn expand_a_and_hash<P: Params>(
+    room: Room,
+    rho: &[u8; 32],
+    a_hat: &mut P::K_<P::L_<NttPoly>>,
+    pk: &[u8],
+    tr: &mut [u8; 64],
+) {
+    let mut guest = Guest::shake256(pk);
+    if room.width() < 8 {
+        expand_a::<P>(room, rho, a_hat);
+    } else {
+        for entry in (0..P::K * P::L).step_by(7) {
+            let permute = |states: &mut States<8>, room| guest.permute_beside(states, room);
+            rej_ntt_polys::<8>(room, rho, entry, 7, P::L, a_hat.as_mut(), permute);
+        }
+    }
+    *tr = guest.finish(room);
+}
+
+/// N entries of Â from `entry` on.
 fn rej_ntt_poly<const N: usize>(
     room: Room,
     rho: &[u8; 32],
     entry: usize,
     l: usize,
     a_hat: &mut [impl AsMut<[NttPoly]>],
+) where
+    States<N>: Width<N>,
+{
+    rej_ntt_polys::<N>(room, rho, entry, N, l, a_hat, |states, room| states.permute(room))
+}
+
+/// Entries of Â from `entry` on, counted row by row, in the first `used` of N states; those past the last entry are left
+/// out.
+/// FIPS 204, Algorithm 30, RejNTTPoly.
+fn rej_ntt_polys<const N: usize>(
+    room: Room,
+    rho: &[u8; 32],
+    entry: usize,
+    used: usize,
+    l: usize,
+    a_hat: &mut [impl AsMut<[NttPoly]>],
+    mut permute: impl FnMut(&mut States<N>, Room),
 ) where
     States<N>: Width<N>,
 {
@@ -104,23 +143,23 @@ fn rej_ntt_poly<const N: usize>(
     });
     let mut ctx = Sponge::<N>::shake128(room);
     ctx.absorb(seeds.each_ref().map(|seed| &seed[..]));
-    let mut blocks = [[0; A_BLOCKS * G_BLOCK]; N];
-    ctx.squeeze(blocks.each_mut().map(|blocks| &mut blocks[..]));
     let mut filled = [256; N];
-    for n in 0..N {
-        let (r, s) = place(n);
-        if let Some(row) = a_hat.get_mut(r) {
-            filled[n] = room.reject_uniform(&blocks[n], &mut row.as_mut()[s].0, 0);
+    for (n, filled) in filled.iter_mut().enumerate().take(used) {
+        if place(n).0 < a_hat.len() {
+            *filled = 0;
         }
     }
+    let mut blocks = [[0; A_BLOCKS * G_BLOCK]; N];
+    let mut bytes = A_BLOCKS * G_BLOCK; // then block by block
     while filled.iter().any(|&f| f < 256) {
-        ctx.squeeze(blocks.each_mut().map(|blocks| &mut blocks[..G_BLOCK]));
+        ctx.squeeze_by(blocks.each_mut().map(|blocks| &mut blocks[..bytes]), &mut permute);
         for n in 0..N {
             let (r, s) = place(n);
-            if let Some(row) = a_hat.get_mut(r) {
-                filled[n] = room.reject_uniform(&blocks[n][..G_BLOCK], &mut row.as_mut()[s].0, filled[n]);
+            if filled[n] < 256 {
+                filled[n] = room.reject_uniform(&blocks[n][..bytes], &mut a_hat[r].as_mut()[s].0, filled[n]);
             }
         }
+        bytes = G_BLOCK;
     }
 }
 
@@ -142,8 +181,8 @@ pub(crate) fn expand_s<P: Params>(
     }
 }
 
-/// FIPS 204, Algorithm 11, IntegerToBytes (the counters).
 /// The next N polynomials, sampled from ρ' || r, ρ' || r + 1, …; those past the last are left out.
+/// FIPS 204, Algorithm 11, IntegerToBytes (the counters).
 /// FIPS 204, Algorithm 31, RejBoundedPoly.
 fn rej_bounded_poly<'a, const N: usize>(
     room: Room,

@@ -1,15 +1,16 @@
 //! Algorithms 2, 4 and 7: signing. Put the standard beside this file and follow with a finger: the steps of Algorithm 7
-//! stand in `nonce_seed`, `commit`, `challenge` and `respond`, in this order. Its loop (steps 8, 10 and 32) is in
+//! stand in `nonce_seed`, `transform`, `commit`, `challenge` and `respond`, in this order. Its loop (steps 8, 10 and 32) is in
 //! `flight.rs`, because it runs for many attempts at a time.
 
 use super::encode::{sig_encode, w1_encode};
+use super::flight::Order;
 use super::params::{Array, Params};
 use super::ring::{Ball, NttPoly, Poly, one};
 use super::round::{decompose, make_hint};
 use super::sample::{BallBlock, h_side_by_side, sample_in_ball};
 use crate::api::{ExpandedSigningKey, ParameterSet};
 use crate::backend::Room;
-use crate::ct::{Wipe, Wiped, declassify};
+use crate::ct::{Wipe, Wiped, declassify, declassify_all};
 use crate::keccak::Shake;
 
 /// Which check refused an attempt.
@@ -51,7 +52,6 @@ pub(crate) fn nonce_seed<P: ParameterSet>(
 
 /// Room for one attempt at a time; wiped on drop.
 pub(crate) struct Scratch<P: Params> {
-    y_hat: P::L_<NttPoly>,
     z: P::L_<Poly>,
     r: P::K_<Poly>,
     h: P::K_<Poly>,
@@ -64,7 +64,6 @@ impl<P: Params> Scratch<P> {
     /// Zeros, to be written over.
     pub(crate) fn blank() -> Self {
         Scratch {
-            y_hat: P::L_::from_fn(|_| NttPoly::ZERO),
             z: P::L_::from_fn(|_| Poly::ZERO),
             r: P::K_::from_fn(|_| Poly::ZERO),
             h: P::K_::from_fn(|_| Poly::ZERO),
@@ -77,7 +76,6 @@ impl<P: Params> Scratch<P> {
 
 impl<P: Params> Drop for Scratch<P> {
     fn drop(&mut self) {
-        self.y_hat.wipe();
         self.z.wipe();
         self.r.wipe();
         self.h.wipe();
@@ -85,33 +83,37 @@ impl<P: Params> Drop for Scratch<P> {
     }
 }
 
-/// Steps 12 and 13 of Algorithm 7: w = A·y, and μ || w1Encode(HighBits(w)), which step 15 hashes.
+/// Step 12 of Algorithm 7, first part: NTT(y). Shapes: y from ExpandMask (step 11).
+pub(crate) fn transform<P: Params>(room: Room, y: &P::L_<Poly>, y_hat: &mut P::L_<NttPoly>) {
+    for (y, y_hat) in y.as_ref().iter().zip(y_hat.as_mut()) {
+        y.ntt(room, y_hat);
+    }
+}
+
+/// Steps 12 and 13 of Algorithm 7 for one row of Â: its polynomial of w, and its part of μ || w1Encode(HighBits(w)),
+/// which step 15 hashes.
 ///
-/// Shapes: y from ExpandMask (step 11); commitment of `COMMITMENT_MAX` bytes, of which 64 + `W1_LEN` are written.
+/// Shapes: row below k; commitment of `COMMITMENT_MAX` bytes, of which 64 + `W1_LEN` are written by all rows.
 /// Time: independent of everything.
 pub(crate) fn commit<P: ParameterSet>(
     room: Room,
-    sk: &ExpandedSigningKey<P>,
-    mu: &[u8; 64],
-    y: &P::L_<Poly>,
+    order: &Order<'_, P>,
+    row: usize,
+    y_hat: &P::L_<NttPoly>,
     scratch: &mut Scratch<P>,
     w: &mut P::K_<Poly>,
     commitment: &mut [u8; COMMITMENT_MAX],
 ) {
-    let Scratch { y_hat, w1, r0, .. } = scratch;
+    let Scratch { w1, r0, .. } = scratch;
+    let w = &mut w.as_mut()[row];
     // 12: w ← NTT⁻¹(Â ∘ NTT(y))
-    for (y, y_hat) in y.as_ref().iter().zip(y_hat.as_mut()) {
-        y.ntt(room, y_hat);
-    }
+    w.product(room, order.sk.a_hat.as_ref()[row].as_ref(), y_hat.as_ref());
+    // 13: w1 ← HighBits(w)
+    decompose::<P>(room, w, w1, r0);
     let (first, rest) = commitment.split_at_mut(64);
-    first.copy_from_slice(mu);
-    let encoded = rest.chunks_exact_mut(32 * P::W1_BITS as usize);
-    for ((row, w), encoded) in sk.a_hat.as_ref().iter().zip(w.as_mut()).zip(encoded) {
-        w.product(room, row.as_ref(), y_hat.as_ref());
-        // 13: w1 ← HighBits(w)
-        decompose::<P>(room, w, w1, r0);
-        w1_encode::<P>(room, w1, encoded);
-    }
+    first.copy_from_slice(order.mu);
+    let len = 32 * P::W1_BITS as usize;
+    w1_encode::<P>(room, w1, &mut rest[len * row..][..len]);
 }
 
 /// Step 15 of Algorithm 7, and the first block of step 16's hash, for attempts side by side.
@@ -153,13 +155,11 @@ pub(crate) fn respond<P: ParameterSet>(
     let Scratch { z, r, h, w1, r0, product, .. } = scratch;
     // c̃ of the accepted attempt is the signature's first part. Of a refused one it is a hash of a w1 that is never
     // shown; the argument that it says nothing of the key is in SECURITY.md.
-    let (c_tilde, block) = (declassify(c_tilde.clone()), declassify(*block));
+    let (c_tilde, block) = declassify((c_tilde.clone(), *block));
     // 16: c ← SampleInBall(c̃)
     let mut c = Poly::ZERO;
     sample_in_ball::<P>(room, c_tilde.as_ref(), &block, &mut c);
     let ball = Ball::new(room, &c);
-    // Which check refuses may be shown, and at which polynomial: a refused attempt is independent of the next (section
-    // 3.2), and what its polynomials would have been is wiped.
     for ((s2, w), r) in sk.s2.as_ref().iter().zip(w.as_ref()).zip(r.as_mut()) {
         // 19: ⟨⟨cs2⟩⟩ ← c·s2, and w − ⟨⟨cs2⟩⟩, which steps 21 and 26 both take
         product.times_ball(room, &ball, s2);
@@ -168,7 +168,7 @@ pub(crate) fn respond<P: ParameterSet>(
         // 21: r0 ← LowBits(w − ⟨⟨cs2⟩⟩)
         decompose::<P>(room, r, w1, r0);
         // 23, second half: if ‖r0‖∞ ≥ γ2 − β then (z, h) ← ⊥
-        if !declassify(r0.norm_below(room, P::GAMMA2 - P::BETA)) {
+        if !passes(r0.norm_below(room, P::GAMMA2 - P::BETA)) {
             return Err(Rejection::R0);
         }
     }
@@ -178,7 +178,7 @@ pub(crate) fn respond<P: ParameterSet>(
         z.times_ball(room, &ball, s1);
         z.add(room, y);
         // 23, first half: if ‖z‖∞ ≥ γ1 − β then (z, h) ← ⊥
-        if !declassify(z.norm_below(room, P::GAMMA1 - P::BETA)) {
+        if !passes(z.norm_below(room, P::GAMMA1 - P::BETA)) {
             return Err(Rejection::Z);
         }
     }
@@ -190,7 +190,7 @@ pub(crate) fn respond<P: ParameterSet>(
         // 25: ⟨⟨ct0⟩⟩ ← NTT⁻¹(ĉ ∘ t̂0)
         product.product(room, one(&c_hat), one(t0_hat));
         // 28: if ‖⟨⟨ct0⟩⟩‖∞ ≥ γ2 then (z, h) ← ⊥
-        if !declassify(product.norm_below(room, P::GAMMA2)) {
+        if !passes(product.norm_below(room, P::GAMMA2)) {
             return Err(Rejection::Ct0);
         }
         // 26: h ← MakeHint(−⟨⟨ct0⟩⟩, w − ⟨⟨cs2⟩⟩ + ⟨⟨ct0⟩⟩)
@@ -200,11 +200,17 @@ pub(crate) fn respond<P: ParameterSet>(
         ones += make_hint::<P>(room, r0, r, h);
     }
     // 28: if the number of 1's in h is greater than ω then (z, h) ← ⊥
-    if declassify(ones > P::OMEGA) {
+    if !passes(ones <= P::OMEGA) {
         return Err(Rejection::Hint);
     }
     // 33: σ ← sigEncode(c̃, z mod± q, h): accepted, so z and h are the signature
-    Ok(sig_encode::<P>(room, &c_tilde, declassify(z.as_ref()), declassify(h.as_ref())))
+    Ok(sig_encode::<P>(room, &c_tilde, declassify_all(z.as_ref()), declassify_all(h.as_ref())))
+}
+
+/// Whether an attempt passes a check. Which check refuses may be shown, and at which polynomial: a refused attempt is
+/// independent of the next (section 3.2), and what its polynomials would have been is wiped.
+fn passes(check: bool) -> bool {
+    declassify(check)
 }
 
 /// ρ'' of a message, where it is wiped.

@@ -75,7 +75,8 @@ fn recommit<P: ParameterSet>(
     let Claim { pk, mu, sigma } = *claim;
     // 2: (c̃, z, h) ← sigDecode(σ)
     // 3: if h = ⊥ then return false
-    let (c_tilde, z, h) = sig_decode::<P>(room, sigma)?;
+    let (mut z, mut h) = (P::L_::from_fn(|_| Poly::ZERO), P::K_::from_fn(|_| Poly::ZERO));
+    let c_tilde = sig_decode::<P>(room, sigma, &mut z, &mut h)?;
     // 13, first half: ‖z‖∞ < γ1 − β
     if !z.as_ref().iter().all(|z| z.norm_below(room, P::GAMMA1 - P::BETA)) {
         return None;

@@ -1,8 +1,10 @@
 //! FIPS 202: the sponge and the permutation, written once over 1, 4 or 8 states at a time.
 
+mod guest;
 mod permutation;
 mod sponge;
 
+pub(crate) use guest::Guest;
 pub(crate) use permutation::permute;
 pub(crate) use sponge::{Shake, Sponge, Width, read, read_from};
 

@@ -25,14 +25,14 @@ const RC: [u64; 24] = {
 /// The permutation of `N` states at once: 24 rounds of θ, ρ, π, χ and ι.
 #[inline(always)]
 pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
-    let mut s = *a;
+    let mut s = W::complemented(*a);
     let mut i = 0;
     while i < 24 {
         s = round(s, RC[i]);
         s = round(s, RC[i + 1]);
         i += 2;
     }
-    *a = s;
+    *a = W::complemented(s);
 }
 
 /// One round (FIPS 202, 3.2). ρ and π are one table: word `from`, turned left by `R`, goes to the place it is named in.
@@ -60,23 +60,11 @@ fn round<W: Words>(a: [W; 25], rc: u64) -> [W; 25] {
         [trp!(2, 0, 62), trp!(3, 1, 55), trp!(4, 2, 39), trp!(0, 3, 41), trp!(1, 4, 2)],
     ];
     // χ
-    let [mut r0, r1, r2, r3, r4] = [chi(b[0]), chi(b[1]), chi(b[2]), chi(b[3]), chi(b[4])];
+    let [mut r0, r1, r2, r3, r4] = W::chi_of_rows(b);
     // ι
     r0[0] = r0[0].xor(W::splat(rc));
     [
         r0[0], r0[1], r0[2], r0[3], r0[4], r1[0], r1[1], r1[2], r1[3], r1[4], r2[0], r2[1], r2[2], r2[3],
         r2[4], r3[0], r3[1], r3[2], r3[3], r3[4], r4[0], r4[1], r4[2], r4[3], r4[4],
-    ]
-}
-
-/// χ on one row (FIPS 202, 3.2.4).
-#[inline(always)]
-fn chi<W: Words>(row: [W; 5]) -> [W; 5] {
-    [
-        row[0].chi(row[1], row[2]),
-        row[1].chi(row[2], row[3]),
-        row[2].chi(row[3], row[4]),
-        row[3].chi(row[4], row[0]),
-        row[4].chi(row[0], row[1]),
     ]
 }

@@ -105,6 +105,15 @@ where
         let len = inputs[0].len();
         debug_assert!(!self.squeezing && inputs.iter().all(|input| input.len() == len));
         let mut at = 0;
+        while self.position == 0 && len - at >= self.rate {
+            for (i, words) in self.states.0[..self.rate >> 3].iter_mut().enumerate() {
+                for (word, input) in words.iter_mut().zip(inputs) {
+                    *word ^= input[at + 8 * i..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                }
+            }
+            self.states.permute(self.room);
+            at += self.rate;
+        }
         while at < len {
             if self.position & 7 == 0 && len - at >= 8 {
                 for (word, input) in self.states.0[self.position >> 3].iter_mut().zip(inputs) {
@@ -129,16 +138,26 @@ where
     /// Squeezes the next bytes of each state. Any split into calls gives the same bytes.
     ///
     /// Bounds: outputs of equal length.
-    pub(crate) fn squeeze(&mut self, mut outputs: [&mut [u8]; N]) {
+    pub(crate) fn squeeze(&mut self, outputs: [&mut [u8]; N]) {
+        self.squeeze_by(outputs, |states, room| states.permute(room));
+    }
+
+    /// The same, with a permutation that may do something more.
+    pub(crate) fn squeeze_by(
+        &mut self,
+        mut outputs: [&mut [u8]; N],
+        mut permute: impl FnMut(&mut States<N>, Room),
+    ) {
         if !self.squeezing {
             self.pad();
+            permute(&mut self.states, self.room);
         }
         let len = outputs[0].len();
         debug_assert!(outputs.iter().all(|output| output.len() == len));
         let mut at = 0;
         while at < len {
             if self.position == self.rate {
-                self.states.permute(self.room);
+                permute(&mut self.states, self.room);
                 self.position = 0;
             }
             if self.position == 0 && len - at >= self.rate {
@@ -164,7 +183,7 @@ where
         }
     }
 
-    /// pad10*1 (FIPS 202, 5.1), and the permutation after the last block.
+    /// pad10*1 (FIPS 202, 5.1); the permutation after the last block is the caller's.
     fn pad(&mut self) {
         for word in &mut self.states.0[self.position >> 3] {
             *word ^= u64::from(self.suffix) << (8 * (self.position & 7));
@@ -172,7 +191,6 @@ where
         for word in &mut self.states.0[(self.rate >> 3) - 1] {
             *word ^= 1 << 63;
         }
-        self.states.permute(self.room);
         self.position = 0;
         self.squeezing = true;
     }

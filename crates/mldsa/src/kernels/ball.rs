@@ -9,7 +9,7 @@ use crate::fips204::ring::{Ball, Small};
 const TILE: usize = 4;
 
 /// c·s in R_q.
-/// FIPS 204, Algorithm 7, steps 18 and 19: NTT^-1(ĉ ∘ ŝ), computed without transforms.
+/// FIPS 204, Algorithm 7, ML-DSA.Sign_internal (steps 18 and 19).
 ///
 /// Bounds: |s| <= η, at most 64 coefficients of c; out canonical, in [0, q).
 /// Time: independent of s; c, which is public (see `respond`), chooses the addresses.
@@ -26,8 +26,8 @@ pub(crate) fn times_ball<V: Lanes>(room: V::Room, c: &Ball, s: &Small, out: &mut
         for (tile, bytes) in bytes.chunks_exact_mut(TILE * V::BYTES).enumerate() {
             let mut sums = [V::no_bytes(room); TILE];
             for &start in starts {
-                let shifted = s.from(usize::from(start) + TILE * V::BYTES * tile);
-                for (sum, bytes) in sums.iter_mut().zip(shifted.chunks_exact(V::BYTES)) {
+                let window = &s.window(start)[TILE * V::BYTES * tile..][..TILE * V::BYTES];
+                for (sum, bytes) in sums.iter_mut().zip(window.chunks_exact(V::BYTES)) {
                     *sum = V::add_bytes(*sum, bytes);
                 }
             }

@@ -1,6 +1,7 @@
 //! Rejection sampling from a hash's output.
 
 use crate::backend::{Coeffs, Lanes, ONE_LANE};
+use crate::ct::declassify;
 use crate::fips204::params::Q;
 
 /// Three bytes to a coefficient in [0, 2^23), read as 24 bits; the caller rejects what is not below q.
@@ -101,7 +102,9 @@ fn reject_groups<V: Lanes, const BITS: u32>(
                 let coeff = coeff_from_three_bytes(room, b);
                 filled += coeff.keep_below(coeff, limit, places);
             } else {
-                filled += coeff_from_half_byte(room, eta, b).keep_below(b, limit, places);
+                // The key is compared and dropped. It shows which half bytes were taken, and that one is taken says nothing
+                // of which of those that are taken it is.
+                filled += coeff_from_half_byte(room, eta, b).keep_below(declassify(b), limit, places);
             }
         }
         *bytes = rest;

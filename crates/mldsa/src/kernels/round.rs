@@ -31,7 +31,9 @@ fn split<V: Lanes, const G: i32>(room: V::Room, r: V) -> (V, V) {
         r1 & V::splat(room, 15) // 16, met at r > q - 1 - γ2, is 0 (step 3)
     } else {
         let r1 = (up.mul_low(V::splat(room, 11275)) + V::splat(room, 1 << 23)).sar::<24>();
-        r1 ^ ((V::splat(room, 43) - r1).sar::<31>() & r1) // 44 is 0 (step 3)
+        // 44 is 0 (step 3). 44 + 20 = 2^6, so the mask is 0 there and -1 below. A mask that compares with 43 is one
+        // that compilers recognise, and turn into a branch on r1 at some levels of optimisation (`./dev ct`).
+        r1 & ((r1 + V::splat(room, 20)).sar::<6>() - V::splat(room, 1))
     };
     let r0 = r - r1.mul_low(V::splat(room, 2 * G));
     // For r1 set to 0 by step 3, r0 is still near q: subtract q, which also makes the 1 less of step 5.

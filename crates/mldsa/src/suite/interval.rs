@@ -234,7 +234,7 @@ impl<const N: usize> Lanes for Interval<N> {
     type Room = Bounds;
     type Wide = [u32; N];
     type Bytes = ();
-    const BYTES: usize = 0;
+    const BYTES: usize = 8;
 
     fn cells(w: &[i32]) -> &[[i32; N]] {
         w.as_chunks().0
@@ -328,16 +328,22 @@ impl<const N: usize> Lanes for Interval<N> {
     fn pack<const BITS: u32>(_: [Self; 1], _: &mut [u8]) {
         unimplemented!("the transforms do without it")
     }
-    fn keep_below(self, _: Self, _: Self, _: &mut [i32]) -> usize {
-        unimplemented!("the transforms do without it")
-    }
     fn count_from(_: Bounds, _: i32) -> Self {
         unimplemented!("the transforms do without it")
     }
-    fn no_bytes(_: Bounds) {}
-    fn add_bytes(_: (), _: &[u8]) {}
-    fn store_bytes(_: (), _: &mut [u8]) {}
+    fn no_bytes(_: Bounds) {
+        unimplemented!("the transforms do without it")
+    }
+    fn add_bytes((): (), _: &[u8]) {
+        unimplemented!("the transforms do without it")
+    }
+    fn store_bytes((): (), _: &mut [u8]) {
+        unimplemented!("the transforms do without it")
+    }
     fn widen(_: Bounds, _: &[u8]) -> Self {
+        unimplemented!("the transforms do without it")
+    }
+    fn keep_below(self, _: Self, _: Self, _: &mut [i32]) -> usize {
         unimplemented!("the transforms do without it")
     }
     fn any(self) -> bool {

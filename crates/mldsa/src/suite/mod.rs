@@ -2,6 +2,7 @@
 //! edges and random ones elsewhere.
 #![allow(clippy::integer_division_remainder_used, reason = "tests")]
 
+mod agree;
 mod exhaustive;
 mod faults;
 pub(crate) mod faulty;

@@ -4,10 +4,10 @@
 use aws_lc_rs::encoding::{AsBigEndian, AsRawBytes, EcPrivateKeyBin};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
-    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1, ECDSA_P384_SHA384_ASN1_SIGNING,
-    ED25519, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair, ML_DSA_44, ML_DSA_44_SIGNING, ML_DSA_65,
-    ML_DSA_65_SIGNING, ML_DSA_87, ML_DSA_87_SIGNING, ParsedPublicKey, PqdsaKeyPair, PqdsaSigningAlgorithm,
-    UnparsedPublicKey, VerificationAlgorithm,
+    ECDSA_P256_SHA256_ASN1, ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1,
+    ECDSA_P384_SHA384_ASN1_SIGNING, ED25519, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair,
+    ML_DSA_44, ML_DSA_44_SIGNING, ML_DSA_65, ML_DSA_65_SIGNING, ML_DSA_87, ML_DSA_87_SIGNING,
+    ParsedPublicKey, PqdsaKeyPair, PqdsaSigningAlgorithm, UnparsedPublicKey, VerificationAlgorithm,
 };
 use line::{Message, Rival};
 
@@ -55,7 +55,10 @@ struct MlDsa {
 }
 
 impl MlDsa {
-    fn new<A: VerificationAlgorithm>(signing: &'static PqdsaSigningAlgorithm, verification: &'static A) -> Self {
+    fn new<A: VerificationAlgorithm>(
+        signing: &'static PqdsaSigningAlgorithm,
+        verification: &'static A,
+    ) -> Self {
         let pair = PqdsaKeyPair::from_seed(signing, &[0; 32]).expect("a seed has 32 bytes");
         let private_key = pair.private_key().as_raw_bytes().expect("its own key").as_ref().to_vec();
         let public = Public::new(verification, pair.public_key().as_ref());
@@ -105,7 +108,10 @@ struct Ecdsa {
 }
 
 impl Ecdsa {
-    fn new<A: VerificationAlgorithm>(signing: &'static EcdsaSigningAlgorithm, verification: &'static A) -> Self {
+    fn new<A: VerificationAlgorithm>(
+        signing: &'static EcdsaSigningAlgorithm,
+        verification: &'static A,
+    ) -> Self {
         let pair = EcdsaKeyPair::generate(signing).expect("key generation");
         let bytes: EcPrivateKeyBin<'_> = pair.private_key().as_be_bytes().expect("its own key");
         let private_key = bytes.as_ref().to_vec();
@@ -124,8 +130,11 @@ impl Rival for Ecdsa {
     }
 
     fn sign(&self, message: &Message) -> Vec<u8> {
-        let pair =
-            EcdsaKeyPair::from_private_key_and_public_key(self.signing, &self.private_key, &self.public.bytes);
+        let pair = EcdsaKeyPair::from_private_key_and_public_key(
+            self.signing,
+            &self.private_key,
+            &self.public.bytes,
+        );
         pair.expect("its own key").sign(&self.random, message).expect("signing").as_ref().to_vec()
     }
 

@@ -27,7 +27,8 @@ macro_rules! level {
         impl $name {
             fn new() -> Self {
                 let (public, private) = $module::KG::keygen_from_seed(&[0; 32]);
-                let (public_bytes, private_bytes) = (public.clone().into_bytes(), private.clone().into_bytes());
+                let (public_bytes, private_bytes) =
+                    (public.clone().into_bytes(), private.clone().into_bytes());
                 Self { public_bytes, private_bytes, public, private }
             }
         }
@@ -47,7 +48,9 @@ macro_rules! level {
             }
 
             fn sign_live(&self, message: &Message) -> Option<Vec<u8>> {
-                Some(self.private.try_sign_with_seed(&line::random(), message, &[]).expect("signing").to_vec())
+                Some(
+                    self.private.try_sign_with_seed(&line::random(), message, &[]).expect("signing").to_vec(),
+                )
             }
 
             fn verify(&self, message: &Message, signature: &[u8]) -> bool {

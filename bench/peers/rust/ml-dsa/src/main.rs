@@ -2,8 +2,8 @@
 
 use line::{Message, Rival};
 use ml_dsa::{
-    EncodedVerifyingKey, ExpandedSigningKey, ExpandedSigningKeyBytes, MlDsa44, MlDsa65, MlDsa87, MlDsaParams, Signature,
-    SigningKey, VerifyingKey,
+    EncodedVerifyingKey, ExpandedSigningKey, ExpandedSigningKeyBytes, MlDsa44, MlDsa65, MlDsa87, MlDsaParams,
+    Signature, SigningKey, VerifyingKey,
 };
 
 fn main() {

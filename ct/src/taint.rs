@@ -1,0 +1,83 @@
+//! Key generation, signing, and the import and export of expanded keys, on secrets that Valgrind watches.
+
+use crate::Dice;
+use sealstone_mldsa::hazmat::{classify, sign_mu_with_rnd, taint_reports};
+use sealstone_mldsa::{
+    Context, CpuEngine, Engine, Error, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    SignJob, Signature, SigningKey,
+};
+use std::hint::black_box;
+
+/// Signatures with one key.
+const PER_KEY: usize = 20;
+
+/// `signatures` of each level, and a twentieth as many keys. Fails if Valgrind reports anything, or is not there.
+pub fn run(signatures: usize) -> Result<(), String> {
+    taint_reports().ok_or("not under Valgrind: ./dev ct starts it")?;
+    one::<MlDsa44>(signatures)?;
+    one::<MlDsa65>(signatures)?;
+    one::<MlDsa87>(signatures)
+}
+
+fn one<P: ParameterSet>(signatures: usize) -> Result<(), String> {
+    let before = taint_reports();
+    let mut dice = Dice(P::LEVEL.name().bytes().map(u64::from).sum());
+    let mut refused = 0;
+    for n in 0..signatures.div_ceil(PER_KEY) {
+        let count = PER_KEY.min(signatures - n * PER_KEY);
+        refused += usize::from(key_life::<P>(&mut dice, count).map_err(|error| error.to_string())?);
+    }
+    let reports = taint_reports().unwrap_or(0) - before.unwrap_or(0);
+    println!("{}: {signatures} signatures, {refused} bad imports, {reports} reports", P::LEVEL);
+    if reports == 0 { Ok(()) } else { Err(format!("Valgrind reports {reports} times at {}", P::LEVEL)) }
+}
+
+/// Makes a key, signs, exports it, imports it, signs, and tries to import it damaged.
+fn key_life<P: ParameterSet>(dice: &mut Dice, signatures: usize) -> Result<bool, Error> {
+    let mut xi = dice.array::<32>();
+    classify(&mut xi);
+    let key = SigningKey::<P>::from_seed(&xi).expand();
+    sign(dice, &key, signatures.div_ceil(2))?;
+
+    let mut sk = vec![0; P::SK_LEN];
+    key.encode(&mut sk)?;
+    // ρ and tr are public; whatever else the key holds came from ξ, and is secret already.
+    let imported = ExpandedSigningKey::<P>::decode(&sk)?;
+    sign(dice, &imported, signatures / 2)?;
+
+    sk[P::SK_LEN - 1] ^= 1; // in t0
+    Ok(ExpandedSigningKey::<P>::decode(&sk).is_err())
+}
+
+/// Signs one by one, then as many in one batch. One deterministic signature in four, the others with a secret rnd.
+fn sign<P: ParameterSet>(dice: &mut Dice, key: &ExpandedSigningKey<P>, count: usize) -> Result<(), Error> {
+    let mut mu = |_| {
+        let mut message = key.message(Context::EMPTY);
+        message.update(&dice.array::<32>());
+        message.finish()
+    };
+    let mus: Vec<Mu> = (0..count).map(&mut mu).collect();
+    let mut rnd = |n: usize| {
+        let mut rnd = if n & 3 == 0 { [0; 32] } else { dice.array() };
+        if n & 3 != 0 {
+            classify(&mut rnd);
+        }
+        rnd
+    };
+    let (alone, together) = mus.split_at(count / 2);
+    for (n, mu) in alone.iter().enumerate() {
+        show(&sign_mu_with_rnd(key, mu, &rnd(n))?);
+    }
+    let job = |(n, mu)| SignJob { key, mu, rnd: rnd(n), signature: None };
+    let mut jobs: Vec<SignJob<'_, P>> = together.iter().enumerate().map(job).collect();
+    CpuEngine::new().sign(&mut jobs);
+    for job in jobs {
+        show(&job.signature.unwrap_or(Err(Error::AttemptsExhausted))?);
+    }
+    Ok(())
+}
+
+/// A signature is public: Valgrind must let us branch on every byte of it.
+fn show<P: ParameterSet>(signature: &Signature<P>) {
+    black_box(signature.encode().iter().filter(|byte| **byte != 0).count());
+}

@@ -1,0 +1,117 @@
+//! Is a secret gone when it has been used? Each operation runs on a painted stack; then all that is left on the stack below
+//! the caller, and in the memory where a key was, is searched for pieces of 16 bytes of what was secret.
+//!
+//! Not searched: registers, and the copies that a caller makes of what it is given.
+
+mod memory;
+mod secrets;
+
+use crate::Dice;
+use memory::{Block, left_on_stack};
+use sealstone_mldsa::hazmat::{self, sign_mu_watched, sign_mu_with_rnd};
+use sealstone_mldsa::{
+    Context, CpuEngine, Engine, ExpandedSigningKey, KeygenJob, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    SignJob, SigningKey,
+};
+use secrets::Secrets;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::rc::Rc;
+
+/// An operation, the memory that it left, and what to look for in it.
+type Left = (&'static str, Vec<u8>, Rc<Secrets>);
+
+/// What was found, by operation and by secret: pieces, and runs in which there were any.
+type Found = BTreeMap<(&'static str, &'static str), (usize, usize)>;
+
+/// `runs` times each operation at each level. With the feature `leaky`, every operation must leave something.
+pub fn run(runs: usize) -> Result<(), String> {
+    let mut bad = 0;
+    bad += level::<MlDsa44>(runs)?;
+    bad += level::<MlDsa65>(runs)?;
+    bad += level::<MlDsa87>(runs)?;
+    if bad == 0 { Ok(()) } else { Err(format!("{bad} operations are not as they should be")) }
+}
+
+fn level<P: ParameterSet>(runs: usize) -> Result<usize, String> {
+    let mut found = Found::new();
+    let mut operations = BTreeMap::new();
+    let mut dice = Dice(P::LEVEL.name().bytes().map(u64::from).sum());
+    for _ in 0..runs {
+        for (operation, left, secrets) in one_run::<P>(&mut dice)? {
+            let here = secrets.find(&left);
+            *operations.entry(operation).or_insert(0) += here.values().sum::<usize>();
+            for (secret, pieces) in here {
+                let entry = found.entry((operation, secret)).or_default();
+                *entry = (entry.0 + pieces, entry.1 + 1);
+            }
+        }
+    }
+    let mut bad = 0;
+    for (operation, pieces) in operations {
+        let wrong = (pieces == 0) == cfg!(feature = "leaky");
+        bad += usize::from(wrong);
+        let verdict = if wrong { " WRONG" } else { "" };
+        println!(
+            "wipe, {}, {}: {operation}: {runs} runs, {pieces} pieces{verdict}",
+            hazmat::room(),
+            P::LEVEL
+        );
+        for ((of, secret), (pieces, in_runs)) in &found {
+            if *of == operation && wrong {
+                println!("    {pieces} pieces of {secret}, in {in_runs} runs");
+            }
+        }
+    }
+    Ok(bad)
+}
+
+/// Each operation once: its name, the memory that it left, and what to look for in it.
+fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
+    let text = |error: sealstone_mldsa::Error| error.to_string();
+    let (xi, rnd, mu) = (dice.array::<32>(), dice.array::<32>(), Mu::from_bytes(dice.array()));
+    let outside = Box::new(SigningKey::<P>::from_seed(&xi).expand());
+    let mut sk = vec![0; P::SK_LEN];
+    outside.encode(&mut sk).map_err(text)?;
+    let mut refused = 0;
+    sign_mu_watched(&outside, &mu, &rnd, |_| refused += 1).map_err(text)?;
+    let secrets = Rc::new(Secrets::of::<P>(&xi, &sk, &rnd, mu.as_bytes(), refused + 8));
+    let mut all = Vec::new();
+    let mut note = |name, left| all.push((name, left, secrets.clone()));
+
+    let seed = Box::new(SigningKey::<P>::from_seed(&xi));
+    let mut damaged = sk.clone();
+    damaged[P::SK_LEN - 1] ^= 1;
+    let mut out = vec![0; P::SK_LEN];
+    let mut on_stack = |name, operation: &mut dyn FnMut()| note(name, left_on_stack(operation));
+    on_stack("seed, then drop", &mut || ignore(&SigningKey::<P>::from_seed(&xi)));
+    on_stack("expand, then drop", &mut || ignore(&seed.expand()));
+    on_stack("public key of a seed", &mut || ignore(&seed.verifying_key()));
+    on_stack("sign with the seed", &mut || ignore(&seed.sign_deterministic(Context::EMPTY, b"")));
+    on_stack("sign with the expanded key", &mut || ignore(&sign_mu_with_rnd(&outside, &mu, &rnd)));
+    on_stack("import, then drop", &mut || ignore(&ExpandedSigningKey::<P>::decode(&sk)));
+    on_stack("refused import", &mut || ignore(&ExpandedSigningKey::<P>::decode(&damaged)));
+    on_stack("export", &mut || ignore(&outside.encode(&mut out)));
+    let batch = left_on_stack(|| {
+        let job = || SignJob { key: &*outside, mu: &mu, rnd, signature: None };
+        CpuEngine::new().sign(black_box(&mut [job(), job(), job()]));
+    });
+    note("sign a batch", batch);
+    let batch = left_on_stack(|| {
+        let job = || KeygenJob::<P> { seed: &xi, verifying_key: None };
+        CpuEngine::new().keygen(black_box(&mut [job(), job()]));
+    });
+    note("public keys of a batch", batch);
+
+    note("memory of a seed, dropped", Block::new(SigningKey::<P>::from_seed(&xi)).dropped());
+    note(
+        "memory of an expanded key, dropped",
+        Block::new(SigningKey::<P>::from_seed(&xi).expand()).dropped(),
+    );
+    Ok(all)
+}
+
+/// Uses a value where it is: to move it would leave a copy that is the caller's.
+fn ignore<T>(value: &T) {
+    black_box(value);
+}

@@ -101,6 +101,16 @@ impl SigningKey {
         Ok(made!(level, SigningKey::generate(rng)))
     }
 
+    /// See [`crate::SigningKey::generate_checked`].
+    pub fn generate_checked(level: Level, rng: &mut impl Randomness) -> Result<Self, Error> {
+        Ok(made!(level, SigningKey::generate_checked(rng)))
+    }
+
+    /// See [`crate::SigningKey::check`].
+    pub fn check(&self) -> Result<(), Error> {
+        each!(self, key => key.check())
+    }
+
     /// See [`crate::SigningKey::from_seed`].
     pub fn from_seed(level: Level, xi: &[u8; SEED_LEN]) -> Self {
         match level {
@@ -160,6 +170,11 @@ impl ExpandedSigningKey {
     /// See [`crate::ExpandedSigningKey::verifying_key`].
     pub fn verifying_key(&self) -> VerifyingKey {
         wrap!(self, VerifyingKey, key => key.verifying_key().clone())
+    }
+
+    /// See [`crate::ExpandedSigningKey::set_checked`].
+    pub fn set_checked(&mut self, checked: bool) {
+        each!(self, key => key.set_checked(checked))
     }
 
     /// See [`crate::ExpandedSigningKey::message`].

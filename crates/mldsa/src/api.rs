@@ -19,7 +19,7 @@ use crate::fips204::ring::{NttPoly, Poly, Small};
 use crate::fips204::sample::{expand_a, expand_a_and_hash};
 use crate::fips204::verify::{Claim, verify_internal};
 use crate::keccak::Shake;
-use crate::message::{Context, Mu, MuHasher, PreHash};
+use crate::message::{Context, MU_LEN, Mu, MuHasher, PreHash};
 use crate::random::Randomness;
 use core::fmt;
 use core::marker::PhantomData;
@@ -48,6 +48,13 @@ impl<P: ParameterSet> SigningKey<P> {
         Ok(SigningKey { xi, level: PhantomData })
     }
 
+    /// Draws a fresh key and tries it; see [`check`](Self::check). Errors: `RngFailed`, `FaultDetected`.
+    pub fn generate_checked(rng: &mut impl Randomness) -> Result<Self, Error> {
+        let key = Self::generate(rng)?;
+        key.check()?;
+        Ok(key)
+    }
+
     /// The key of a seed.
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         SigningKey { xi: Wiped(*xi), level: PhantomData }
@@ -65,13 +72,29 @@ impl<P: ParameterSet> SigningKey<P> {
         &self.xi
     }
 
-    /// Computes everything that signing needs; worth keeping when more than one message is signed.
-    pub fn expand(&self) -> ExpandedSigningKey<P> {
-        ct::filled(ExpandedSigningKey::blank(), |key| self.expand_to(key))
+    /// The pairwise consistency test that FIPS 140-3 asks for when a key is made or read: the seed gives the same public
+    /// key twice, and a signature made with the one verifies with the other.
+    /// Costs two key expansions, a signature and a verification. Errors: `FaultDetected`.
+    pub fn check(&self) -> Result<(), Error> {
+        let mut key = ExpandedSigningKey::blank();
+        self.expand_to(active(), &mut key);
+        key.set_checked(true);
+        if self.verifying_key() != key.verifying_key {
+            return Err(Error::FaultDetected);
+        }
+        key.sign_mu_deterministic(&Mu([0x5a; MU_LEN])).map(|_| ())
     }
 
-    fn expand_to(&self, key: &mut ExpandedSigningKey<P>) {
-        let room = active();
+    /// Computes everything that signing needs; worth keeping when more than one message is signed.
+    pub fn expand(&self) -> ExpandedSigningKey<P> {
+        self.expand_in(active())
+    }
+
+    pub(crate) fn expand_in(&self, room: Room) -> ExpandedSigningKey<P> {
+        ct::filled(ExpandedSigningKey::blank(), |key| self.expand_to(room, key))
+    }
+
+    fn expand_to(&self, room: Room, key: &mut ExpandedSigningKey<P>) {
         let mut pair = KeyPair::blank();
         keygen_internal(room, &self.xi, &mut pair, &mut key.a_hat);
         key.take(room, &pair);
@@ -96,14 +119,14 @@ impl<P: ParameterSet> SigningKey<P> {
         message: &[u8],
     ) -> Result<Signature<P>, Error> {
         let mut key = ExpandedSigningKey::blank();
-        self.expand_to(&mut key);
+        self.expand_to(active(), &mut key);
         key.sign(rng, ctx, message)
     }
 
     /// Signs a message, deterministically; see [`ExpandedSigningKey::sign_deterministic`].
     pub fn sign_deterministic(&self, ctx: Context<'_>, message: &[u8]) -> Result<Signature<P>, Error> {
         let mut key = ExpandedSigningKey::blank();
-        self.expand_to(&mut key);
+        self.expand_to(active(), &mut key);
         key.sign_deterministic(ctx, message)
     }
 }
@@ -119,6 +142,7 @@ pub struct ExpandedSigningKey<P: ParameterSet> {
     pub(crate) s2: Wiped<P::K_<Small>>,
     pub(crate) t0_hat: Wiped<P::K_<NttPoly>>,
     verifying_key: VerifyingKey<P>,
+    checked: bool,
 }
 
 impl<P: ParameterSet> ExpandedSigningKey<P> {
@@ -133,6 +157,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
             s2: Wiped(P::K_::from_fn(|_| Small::ZERO)),
             t0_hat: Wiped(P::K_::from_fn(|_| NttPoly::ZERO)),
             verifying_key: VerifyingKey { pk: P::Pk::from_fn(|_| 0) },
+            checked: false,
         }
     }
 
@@ -222,6 +247,15 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         &self.verifying_key
     }
 
+    /// Check-after-sign: from now on every signature is verified before it leaves (or no longer is), so that a machine
+    /// that computes wrongly, by chance or by an attacker's hand, answers `FaultDetected` and shows nothing of the key.
+    ///
+    /// The check starts from the bytes of the public key and shares nothing with signing, so it costs a verification from
+    /// bytes; docs/faults.md has the figures, and what it cannot see.
+    pub fn set_checked(&mut self, checked: bool) {
+        self.checked = checked;
+    }
+
     /// Starts a message that comes in pieces; sign its μ with [`sign_mu`](Self::sign_mu).
     pub fn message(&self, ctx: Context<'_>) -> MuHasher {
         MuHasher::pure(active(), &self.tr, ctx)
@@ -233,20 +267,20 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     }
 
     /// Signs a message, hedged: fresh randomness guards against faults and side channels (FIPS 204, 3.4).
-    /// Errors: `RngFailed`, `AttemptsExhausted`.
+    /// Errors: `RngFailed`, `AttemptsExhausted`, and `FaultDetected` where the key is checked.
     pub fn sign(
         &self,
         rng: &mut impl Randomness,
         ctx: Context<'_>,
         message: &[u8],
     ) -> Result<Signature<P>, Error> {
-        self.sign_mu(rng, &self.mu(ctx, message))
+        self.sign_mu(rng, &self.mu(ctx, message)?)
     }
 
     /// Signs a message without randomness: the same signature every time.
     /// For test vectors, and for machines that have no random source and fear no faults.
     pub fn sign_deterministic(&self, ctx: Context<'_>, message: &[u8]) -> Result<Signature<P>, Error> {
-        self.sign_mu_deterministic(&self.mu(ctx, message))
+        self.sign_mu_deterministic(&self.mu(ctx, message)?)
     }
 
     /// Signs a message representative, hedged. Errors: `RngFailed`, `AttemptsExhausted`.
@@ -263,13 +297,35 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
 
     /// The one way to a signature, in a given room.
     pub(crate) fn sign_in(&self, room: Room, mu: &Mu, rnd: &[u8; 32]) -> Result<Signature<P>, Error> {
-        sign_internal(room, self, &mu.0, rnd, |_| ())
+        let signature = sign_internal(room, self, &mu.0, rnd, |_| ())?;
+        self.release(room, mu, signature)
     }
 
-    fn mu(&self, ctx: Context<'_>, message: &[u8]) -> Mu {
-        let mut hasher = self.message(ctx);
-        hasher.update(message);
-        hasher.finish()
+    /// The one way out for a signature: past the check, where it is wanted.
+    pub(crate) fn release(
+        &self,
+        room: Room,
+        mu: &Mu,
+        signature: Signature<P>,
+    ) -> Result<Signature<P>, Error> {
+        if self.checked {
+            let key = ExpandedVerifyingKey::expand_in(room, &self.verifying_key);
+            key.verify_in(room, mu, &signature).map_err(|_| Error::FaultDetected)?;
+        }
+        Ok(signature)
+    }
+
+    /// μ of a message; where the key is checked, μ too is computed again, from the public key.
+    fn mu(&self, ctx: Context<'_>, message: &[u8]) -> Result<Mu, Error> {
+        let of = |mut hasher: MuHasher| {
+            hasher.update(message);
+            hasher.finish()
+        };
+        let mu = of(self.message(ctx));
+        if self.checked && of(self.verifying_key.message(ctx)).0 != mu.0 {
+            return Err(Error::FaultDetected);
+        }
+        Ok(mu)
     }
 }
 
@@ -338,6 +394,13 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
     /// Zeros, to be written over.
     fn blank() -> Self {
         Self { tr: [0; 64], a_hat: blank_matrix::<P>(), minus_t1_hat: P::K_::from_fn(|_| NttPoly::ZERO) }
+    }
+
+    /// A key expanded in a given room.
+    pub(crate) fn expand_in(room: Room, key: &VerifyingKey<P>) -> Self {
+        let mut expanded = Self::blank();
+        expanded.fill(room, key);
+        expanded
     }
 
     /// Computes everything that a key fixes.

@@ -118,6 +118,10 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
             4 => sign_in_flights::<P, 4>(self.0, jobs),
             _ => sign_in_flights::<P, 1>(self.0, jobs),
         }
+        for job in jobs {
+            job.signature =
+                job.signature.take().map(|made| made.and_then(|made| job.key.release(self.0, job.mu, made)));
+        }
     }
 
     fn verify(&self, jobs: &mut [VerifyJob<'_, P>]) {

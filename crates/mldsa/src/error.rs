@@ -18,6 +18,8 @@ pub enum Error {
     BadSignature,
     /// A context is longer than 255 bytes.
     ContextTooLong,
+    /// A result did not stand its check: the machine computed wrongly. Nothing was released.
+    FaultDetected,
     /// The random source failed; nothing was generated or signed.
     RngFailed,
     /// An encoding has the wrong length, in bytes.
@@ -38,6 +40,7 @@ impl fmt::Display for Error {
             Error::BadKey => f.write_str("the expanded signing key contradicts itself"),
             Error::BadSignature => f.write_str("the signature does not verify"),
             Error::ContextTooLong => f.write_str("the context is longer than 255 bytes"),
+            Error::FaultDetected => f.write_str("the machine computed wrongly; nothing was released"),
             Error::RngFailed => f.write_str("the random source failed"),
             Error::WrongLength { expected, found } => {
                 write!(f, "wrong length: expected {expected} bytes, found {found}")

@@ -49,6 +49,7 @@ mod message;
 #[cfg(feature = "sha2")]
 mod prehash;
 mod random;
+mod self_test;
 #[cfg(test)]
 mod suite;
 
@@ -65,3 +66,4 @@ pub use prehash::{Digest, PreHasher};
 #[cfg(feature = "getrandom")]
 pub use random::OsRandom;
 pub use random::Randomness;
+pub use self_test::self_test;

@@ -303,6 +303,10 @@ pub(crate) fn active() -> Room {
 }
 
 fn forced() -> Option<Room> {
+    #[cfg(test)]
+    if let Some(room) = crate::suite::faulty::in_use() {
+        return Some(room);
+    }
     #[cfg(feature = "hazmat")]
     if let Some(room) = force::chosen() {
         return Some(room);

@@ -5,6 +5,8 @@
 mod agree;
 mod batch;
 mod exhaustive;
+mod faults;
+pub(crate) mod faulty;
 mod interval;
 mod model;
 

@@ -225,7 +225,7 @@ impl Lanes for I32x16 {
                 let (mut words, mut bytes, mut shifts) = ([0; 32], [0; 64], [0; 16]);
                 let mut quarter = 0;
                 while quarter < 4 {
-                    let first_word = 4 * quarter * BITS as usize >> 4;
+                    let first_word = (4 * quarter * BITS as usize) >> 4;
                     let mut i = 0;
                     while i < 8 {
                         words[8 * quarter + i] = ((first_word + i) & 31) as u16;

@@ -35,6 +35,10 @@ pub(crate) fn permute<W: Words>(a: &mut [W; 25]) {
     *a = W::complemented(s);
 }
 
+/// x - 1 and x + 1 modulo 5.
+const LEFT: [usize; 5] = [4, 0, 1, 2, 3];
+const RIGHT: [usize; 5] = [1, 2, 3, 4, 0];
+
 /// One round (FIPS 202, 3.2). ρ and π are one table: word `from`, turned left by `R`, goes to the place it is named in.
 #[inline(always)]
 fn round<W: Words>(a: [W; 25], rc: u64) -> [W; 25] {
@@ -49,7 +53,7 @@ fn round<W: Words>(a: [W; 25], rc: u64) -> [W; 25] {
     // the rest of θ, ρ and π: B[y, 2x + 3y] = rot(A[x, y] ^ C[x - 1] ^ rot(C[x + 1], 1)), written by place
     macro_rules! trp {
         ($x:literal, $y:literal, $r:literal) => {
-            a[$x + 5 * $y].xor3(c[($x + 4) % 5], turned[($x + 1) % 5]).rotl::<$r>()
+            a[$x + 5 * $y].xor3(c[LEFT[$x]], turned[RIGHT[$x]]).rotl::<$r>()
         };
     }
     let b = [

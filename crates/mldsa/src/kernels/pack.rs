@@ -46,7 +46,7 @@ pub(crate) fn pack_eight<const BITS: u32>(numbers: &[i32; 8], bytes: &mut [u8]) 
         }
     }
     if BITS <= 16 {
-        let word = words[0] | words[1] << (4 * BITS & 127);
+        let word = words[0] | words[1] << ((4 * BITS) & 127);
         bytes.copy_from_slice(&word.to_le_bytes()[..BITS as usize]);
     } else {
         let (low, high) = bytes.split_at_mut((BITS >> 1) as usize);
@@ -65,7 +65,7 @@ pub(crate) fn unpack_eight<const BITS: u32>(bytes: &[u8]) -> [i32; 8] {
     };
     let (low, high) = if BITS <= 16 {
         let word = word(&bytes[..BITS as usize]);
-        (word, word >> (4 * BITS & 127))
+        (word, word >> ((4 * BITS) & 127))
     } else {
         let (low, high) = bytes[..BITS as usize].split_at((BITS >> 1) as usize);
         (word(low), word(high))

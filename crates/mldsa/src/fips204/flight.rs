@@ -10,12 +10,10 @@
 use super::params::{Array, MAX_ATTEMPTS};
 use super::ring::{NttPoly, Poly};
 use super::sample::{BallBlock, Mask, expand_mask};
-use super::sign::{
-    COMMITMENT_MAX, NonceSeed, Rejection, Scratch, challenge, commit, nonce_seed, respond, transform,
-};
+use super::sign::{COMMITMENT_MAX, Rejection, Scratch, challenge, commit, nonce_seed, respond, transform};
 use crate::api::{ExpandedSigningKey, ParameterSet, Signature};
 use crate::backend::Room;
-use crate::ct::{Wipe, Wiped};
+use crate::ct::Wipe;
 use crate::error::Error;
 
 /// A message to be signed.
@@ -31,13 +29,14 @@ pub(crate) struct Order<'a, P: ParameterSet> {
 /// A message in flight.
 struct Passenger<'a, P: ParameterSet> {
     order: Order<'a, P>,
-    rho_pp: NonceSeed,
     /// Attempts that were made or are being made.
     attempts: u32,
 }
 
 /// What the attempts of one turn hold; wiped on drop.
 struct Seats<P: ParameterSet, const A: usize> {
+    /// ρ'' of each message, by its place among the passengers, where it stays: one that leaves would leave a copy.
+    rho_pp: [[u8; 64]; A],
     y: [P::L_<Poly>; A],
     y_hat: [P::L_<NttPoly>; A],
     w: [P::K_<Poly>; A],
@@ -49,6 +48,7 @@ struct Seats<P: ParameterSet, const A: usize> {
 impl<P: ParameterSet, const A: usize> Seats<P, A> {
     fn blank() -> Self {
         Seats {
+            rho_pp: [[0; 64]; A],
             y: core::array::from_fn(|_| P::L_::from_fn(|_| Poly::ZERO)),
             y_hat: core::array::from_fn(|_| P::L_::from_fn(|_| NttPoly::ZERO)),
             w: core::array::from_fn(|_| P::K_::from_fn(|_| Poly::ZERO)),
@@ -61,6 +61,7 @@ impl<P: ParameterSet, const A: usize> Seats<P, A> {
 
 impl<P: ParameterSet, const A: usize> Drop for Seats<P, A> {
     fn drop(&mut self) {
+        self.rho_pp.wipe();
         self.y.wipe();
         self.y_hat.wipe();
         self.w.wipe();
@@ -85,25 +86,24 @@ pub(crate) fn sign_orders<'a, P: ParameterSet, const A: usize>(
     let mut scratch = Scratch::<P>::blank();
     loop {
         // 8: κ ← 0
-        let mut in_flight = 0;
-        for i in 0..A {
-            if passengers[i].is_none() {
-                passengers[i] = orders.next().map(|order| board(room, order));
+        let (mut aboard, mut in_flight) = ([0; A], 0);
+        for (i, (place, rho_pp)) in passengers.iter_mut().zip(&mut seats.rho_pp).enumerate() {
+            if place.is_none() {
+                *place = orders.next().map(|order| board(room, order, rho_pp));
             }
-            if passengers[i].is_some() {
-                passengers.swap(in_flight, i);
+            if place.is_some() {
+                aboard[in_flight] = i;
                 in_flight += 1;
             }
         }
         if in_flight == 0 {
             return;
         }
-        let passengers = &mut passengers[..in_flight];
         // Who sits where, and with which κ.
         let mut taken = 0;
         let mut tickets = [(0, 0); A];
         for seat in 0..A {
-            let who = seat.checked_rem(in_flight).unwrap_or(0);
+            let who = aboard[seat.checked_rem(in_flight).unwrap_or(0)];
             if let Some(passenger) = &mut passengers[who]
                 && passenger.attempts < MAX_ATTEMPTS
             {
@@ -114,10 +114,10 @@ pub(crate) fn sign_orders<'a, P: ParameterSet, const A: usize>(
             }
         }
         let tickets = &tickets[..taken];
-        let of = |who: usize| passengers[who].as_ref().expect("passengers have the first places");
+        let of = |who: usize| passengers[who].as_ref().expect("tickets are of passengers");
         // 11: y ← ExpandMask(ρ'', κ)
         let masks = tickets.iter().zip(&mut seats.y).flat_map(|(&(who, kappa), y)| {
-            let rho_pp = &*of(who).rho_pp;
+            let rho_pp = &seats.rho_pp[who];
             y.as_mut().iter_mut().zip(kappa..).map(move |(y, counter)| Mask { rho_pp, counter, y })
         });
         expand_mask::<P>(room, taken * P::L, masks);
@@ -142,7 +142,7 @@ pub(crate) fn sign_orders<'a, P: ParameterSet, const A: usize>(
                 Err(why) => on_reject(why),
             }
         }
-        for place in passengers {
+        for place in &mut passengers {
             if place.as_ref().is_some_and(|passenger| passenger.attempts >= MAX_ATTEMPTS) {
                 leave(place, Err(Error::AttemptsExhausted));
             }
@@ -158,10 +158,9 @@ fn leave<P: ParameterSet>(place: &mut Option<Passenger<'_, P>>, answer: Result<S
 }
 
 /// Takes a message aboard.
-fn board<P: ParameterSet>(room: Room, order: Order<'_, P>) -> Passenger<'_, P> {
-    let mut rho_pp = Wiped([0; 64]);
-    nonce_seed(room, order.sk, order.mu, order.rnd, &mut rho_pp);
-    Passenger { order, rho_pp, attempts: 0 }
+fn board<'a, P: ParameterSet>(room: Room, order: Order<'a, P>, rho_pp: &mut [u8; 64]) -> Passenger<'a, P> {
+    nonce_seed(room, order.sk, order.mu, order.rnd, rho_pp);
+    Passenger { order, attempts: 0 }
 }
 
 /// Signs one message with as many attempts side by side as pay in this room.

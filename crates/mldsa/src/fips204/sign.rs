@@ -10,7 +10,7 @@ use super::round::{decompose, make_hint};
 use super::sample::{BallBlock, h_side_by_side, sample_in_ball};
 use crate::api::{ExpandedSigningKey, ParameterSet};
 use crate::backend::Room;
-use crate::ct::{Wipe, Wiped, declassify, declassify_all};
+use crate::ct::{Wipe, declassify, declassify_all};
 use crate::keccak::Shake;
 
 /// Which check refused an attempt.
@@ -47,7 +47,11 @@ pub(crate) fn nonce_seed<P: ParameterSet>(
     rho_pp: &mut [u8; 64],
 ) {
     // 7: ρ'' ← H(K || rnd || μ, 64)
-    *rho_pp = Shake::h::<64>(room, &[&*sk.k, rnd, mu]);
+    let mut ctx = Shake::shake256(room);
+    ctx.absorb([&*sk.k]);
+    ctx.absorb([rnd]);
+    ctx.absorb([mu]);
+    ctx.squeeze([rho_pp]);
 }
 
 /// Room for one attempt at a time; wiped on drop.
@@ -212,6 +216,3 @@ pub(crate) fn respond<P: ParameterSet>(
 fn passes(check: bool) -> bool {
     declassify(check)
 }
-
-/// ρ'' of a message, where it is wiped.
-pub(crate) type NonceSeed = Wiped<[u8; 64]>;

@@ -6,7 +6,9 @@ mod sponge;
 
 pub(crate) use guest::Guest;
 pub(crate) use permutation::permute;
-pub(crate) use sponge::{Shake, Sponge, Width, read, read_from};
+#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
+pub(crate) use sponge::read_from;
+pub(crate) use sponge::{Shake, Sponge, Width, read};
 
 /// N Keccak states side by side: word x + 5y of state n is `.0[x + 5y][n]`.
 #[derive(Clone)]

@@ -1,7 +1,7 @@
 //! Products with the challenge: τ coefficients ±1 times small ones are shifts and sums of bytes, which cost less than
 //! three transforms (Zheng et al., arXiv 2306.01989, have the idea).
 
-use crate::backend::{Coeffs, Lanes};
+use crate::backend::{Coeffs, Lanes, wipe};
 use crate::fips204::params::Q;
 use crate::fips204::ring::{Ball, Small};
 
@@ -42,4 +42,6 @@ pub(crate) fn times_ball<V: Lanes>(room: V::Room, c: &Ball, s: &Small, out: &mut
     for cell in V::cells_mut(out) {
         V::load(room, cell).add_q_if_negative(q).store(cell);
     }
+    // With c, which the signature shows, the sums would give s away.
+    wipe(&mut bytes);
 }

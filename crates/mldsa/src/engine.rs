@@ -24,7 +24,7 @@ pub struct SignJob<'a, P: ParameterSet> {
     pub key: &'a ExpandedSigningKey<P>,
     /// μ.
     pub mu: &'a Mu,
-    /// 32 fresh random bytes, or zeros for the deterministic signature.
+    /// 32 fresh random bytes, or zeros for the deterministic signature. The caller wipes them.
     pub rnd: [u8; 32],
     /// Where the answer goes.
     pub signature: Option<Result<Signature<P>, Error>>,
@@ -58,7 +58,8 @@ impl<P: ParameterSet> fmt::Debug for SignJob<'_, P> {
 }
 
 /// Something that works on batches of one level: each CPU room does; a device implements this door alone. The jobs of a
-/// batch share vector lanes: 8 or more at a time are worth it.
+/// batch share vector lanes: 8 or more at a time are worth it. In a room with eight Keccak states signing takes about
+/// 190 kB of stack at level 87.
 ///
 /// Every job is answered, and each gets the answer that it would get alone: for a given rnd, the signature that
 /// FIPS 204 gives, byte for byte.
@@ -113,6 +114,9 @@ impl<P: ParameterSet> Engine<P> for CpuEngine {
     }
 
     fn sign(&self, jobs: &mut [SignJob<'_, P>]) {
+        if jobs.is_empty() {
+            return;
+        }
         match self.0.width() {
             8 => sign_in_flights::<P, 8>(self.0, jobs),
             4 => sign_in_flights::<P, 4>(self.0, jobs),

@@ -25,7 +25,10 @@ pub(super) fn detect() -> Option<Room> {
         && std::arch::is_x86_feature_detected!("avx512dq")
         && std::arch::is_x86_feature_detected!("avx512vl")
         && std::arch::is_x86_feature_detected!("avx2")
-        && std::arch::is_x86_feature_detected!("popcnt");
+        && std::arch::is_x86_feature_detected!("popcnt")
+        // The compiler takes these two for part of AVX-512 F.
+        && std::arch::is_x86_feature_detected!("fma")
+        && std::arch::is_x86_feature_detected!("f16c");
     all.then_some(&ROOM)
 }
 

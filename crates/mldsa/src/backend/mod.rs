@@ -315,8 +315,8 @@ fn forced() -> Option<Room> {
     {
         static ASKED: std::sync::OnceLock<Option<Room>> = std::sync::OnceLock::new();
         *ASKED.get_or_init(|| {
-            let name = std::env::var("SEALSTONE_BACKEND").ok()?;
-            let room = rooms().find(|room| room.name() == name);
+            let name = std::env::var_os("SEALSTONE_BACKEND")?;
+            let room = rooms().find(|room| name == room.name());
             Some(room.expect("SEALSTONE_BACKEND must name a room of this build that this CPU can run"))
         })
     }

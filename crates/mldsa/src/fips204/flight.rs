@@ -2,6 +2,13 @@
 //! the room has is hashing something. ARCHITECTURE.md has a page on it, SECURITY.md the argument that attempts ahead show
 //! nothing.
 //!
+//! With A = 4 seats and two messages m and m', a turn looks like this (κ of the first is 0, m' has been refused twice):
+//!
+//! | seat | 0 | 1 | 2 | 3 |
+//! |---|---|---|---|---|
+//! | message | m | m' | m | m' |
+//! | κ | 0 | 2ℓ | ℓ | 3ℓ |
+//!
 //! A *flight* has A seats. Before each turn the messages in flight are dealt to the seats in rounds: with as many
 //! messages as seats each makes one attempt a turn; with fewer, some make several, of consecutive κ. After the turn each
 //! message looks at its attempts in the order of κ and takes the first that is accepted: the one FIPS 204 takes. A
@@ -103,7 +110,7 @@ pub(crate) fn sign_orders<'a, P: ParameterSet, const A: usize>(
         let mut taken = 0;
         let mut tickets = [(0, 0); A];
         for seat in 0..A {
-            let who = aboard[seat.checked_rem(in_flight).unwrap_or(0)];
+            let who = aboard[seat.checked_rem(in_flight).unwrap_or(0)]; // in_flight > 0 here
             if let Some(passenger) = &mut passengers[who]
                 && passenger.attempts < MAX_ATTEMPTS
             {

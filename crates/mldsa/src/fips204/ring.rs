@@ -81,6 +81,9 @@ impl NttPoly {
 }
 
 /// A polynomial with coefficients in [-η, η], laid out so that each product with ±X^i is a window of 256 bytes.
+///
+/// Coefficient n of X^i·s is s[n - i] for n >= i, and -s[256 + n - i] below (X^256 = -1): the 256 values of (-s, s, -s)
+/// from place 256 - i on. Those of -X^i·s are the 256 from 512 - i on.
 #[derive(Clone)]
 #[repr(align(64))]
 pub(crate) struct Small {

@@ -143,7 +143,7 @@ fn rej_ntt_polys<const N: usize>(
     });
     let mut ctx = Sponge::<N>::shake128(room);
     ctx.absorb(seeds.each_ref().map(|seed| &seed[..]));
-    let mut filled = [256; N];
+    let mut filled = [256; N]; // nothing to do where there is no entry
     for (n, filled) in filled.iter_mut().enumerate().take(used) {
         if place(n).0 < a_hat.len() {
             *filled = 0;

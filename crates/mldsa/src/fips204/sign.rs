@@ -145,7 +145,8 @@ pub(crate) fn challenge<P: Params, const A: usize>(
 /// Bounds: out ‖z‖∞ < γ1 - β, at most ω ones in h.
 /// Time: independent of the key and of y; shows c̃, which check refuses, and at which polynomial (SECURITY.md, "What may
 /// leak").
-/// Differs from the standard: r0 is checked before z, and each polynomial as soon as it is there, because most attempts
+/// Differs from the standard: the order of steps is 16, 19, 21, 23 (r0), 18, 20, 23 (z), 17, 25, 28 (ct0), 26, 28 (h),
+/// 33. r0 is checked before z, and each polynomial as soon as it is there, because most attempts
 /// are refused and by r0 at that; c·s1 and c·s2 are computed without transforms, so ĉ (step 17) waits until c·t0 needs it.
 pub(crate) fn respond<P: ParameterSet>(
     room: Room,

@@ -3,6 +3,7 @@
 #![allow(clippy::integer_division_remainder_used, reason = "tests")]
 
 mod agree;
+mod attempts;
 mod exhaustive;
 mod faults;
 pub(crate) mod faulty;

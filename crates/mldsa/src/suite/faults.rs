@@ -129,7 +129,7 @@ fn campaign<P: ParameterSet>(inner: Room, wanted: u64, checked: bool, chance: &m
 }
 
 /// The number in an environment variable, for the long runs.
-fn asked(name: &str, default: u64) -> u64 {
+pub(super) fn asked(name: &str, default: u64) -> u64 {
     std::env::var(name).ok().and_then(|n| n.parse().ok()).unwrap_or(default)
 }
 
@@ -198,7 +198,7 @@ fn attempts_end_at_821_and_not_before() {
             (under(plan, work).0.expect("does not panic"), why)
         };
         let (mut signed, mut message) = (0, 0);
-        while signed < 2 {
+        while signed < 1 {
             let mu = Mu([message; 64]);
             let last = all().into_iter().map(|room| refused(room, u64::from(MAX_ATTEMPTS) - 1, &mu));
             let last: Vec<_> = last.collect();

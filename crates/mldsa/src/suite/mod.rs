@@ -3,6 +3,7 @@
 #![allow(clippy::integer_division_remainder_used, reason = "tests")]
 
 mod agree;
+mod attempts;
 mod batch;
 mod exhaustive;
 mod faults;

@@ -4,26 +4,33 @@
 use crate::backend::{Coeffs, Lanes, wipe};
 use crate::fips204::params::Q;
 use crate::fips204::ring::{Ball, Small};
+use crate::kernels::norm::beyond;
 
 /// Registers of sums that are kept while the shifts go by.
 const TILE: usize = 4;
+/// Parts of 31 or 63 shifts that hold 64: more than any τ.
+const PARTS: usize = 3;
 
-/// c·s in R_q.
-/// FIPS 204, Algorithm 7, ML-DSA.Sign_internal (steps 18 and 19).
+/// w <- w + c·s in R_q; returns whether ‖w‖∞ < bound then.
+/// FIPS 204, Algorithm 7, ML-DSA.Sign_internal (steps 18 to 21, and the checks of step 23).
 ///
-/// Bounds: |s| <= η, at most 64 coefficients of c; out canonical, in [0, q).
-/// Time: independent of s; c, which is public (see `respond`), chooses the addresses.
+/// Bounds: |s| <= η, at most 64 coefficients of c; w canonical, in [0, q), in and out; 0 < bound <= (q - 1)/8.
+/// Time: independent of s and w; c, which is public (see `respond`), chooses the addresses.
 #[inline(always)]
-pub(crate) fn times_ball<V: Lanes>(room: V::Room, c: &Ball, s: &Small, out: &mut Coeffs) {
-    // The bytes of s are those of s + η, so that none is negative.
-    let (q, bias) = (V::splat(room, Q), V::splat(room, -(c.starts().len() as i32) * s.eta()));
-    for cell in V::cells_mut(out) {
-        bias.store(cell);
-    }
-    let mut bytes = [0; 256];
-    // As many shifts of s as a byte can hold the sum of.
-    for starts in c.starts().chunks(s.sums()) {
-        for (tile, bytes) in bytes.chunks_exact_mut(TILE * V::BYTES).enumerate() {
+pub(crate) fn add_times_ball<V: Lanes>(
+    room: V::Room,
+    c: &Ball,
+    s: &Small,
+    bound: i32,
+    w: &mut Coeffs,
+) -> bool {
+    let (all, at_once) = (c.starts(), s.sums());
+    // Sums of as many shifts of s as a byte can hold; the bytes of s are those of s + η, so that none is negative.
+    let mut bytes = [[0; 256]; PARTS];
+    let mut parts = 0;
+    while parts < PARTS && at_once * parts < all.len() {
+        let starts = &all[at_once * parts..all.len().min(at_once * (parts + 1))];
+        for (tile, bytes) in bytes[parts].chunks_exact_mut(TILE * V::BYTES).enumerate() {
             let mut sums = [V::no_bytes(room); TILE];
             for &start in starts {
                 let window = &s.window(start)[TILE * V::BYTES * tile..][..TILE * V::BYTES];
@@ -35,13 +42,22 @@ pub(crate) fn times_ball<V: Lanes>(room: V::Room, c: &Ball, s: &Small, out: &mut
                 V::store_bytes(sum, bytes);
             }
         }
-        for (cell, bytes) in V::cells_mut(out).iter_mut().zip(bytes.chunks_exact(V::N)) {
-            (V::load(room, cell) + V::widen(room, bytes)).store(cell);
-        }
+        parts += 1;
     }
-    for cell in V::cells_mut(out) {
-        V::load(room, cell).add_q_if_negative(q).store(cell);
+    let (q, limit) = (V::splat(room, Q), V::splat(room, bound - 1));
+    let bias = V::splat(room, all.len() as i32 * s.eta());
+    let mut over = V::splat(room, 0);
+    for (i, cell) in V::cells_mut(w).iter_mut().enumerate() {
+        let mut x = V::load(room, cell) - bias;
+        for bytes in &bytes[..parts] {
+            x = x + V::widen(room, &bytes[V::N * i..V::N * (i + 1)]);
+        }
+        // In (-2^8, q + 2^8), brought into [0, q) from below and from above.
+        let x = (x.add_q_if_negative(q) - q).add_q_if_negative(q);
+        over = over | beyond(room, x, limit);
+        x.store(cell);
     }
     // With c, which the signature shows, the sums would give s away.
-    wipe(&mut bytes);
+    wipe(bytes[..parts].as_flattened_mut());
+    !over.any()
 }

@@ -8,8 +8,6 @@ use crate::kernels::norm::beyond;
 
 /// Registers of sums that are kept while the shifts go by.
 const TILE: usize = 4;
-/// Parts of 31 or 63 shifts that hold 64: more than any τ.
-const PARTS: usize = 3;
 
 /// w <- w + c·s in R_q; returns whether ‖w‖∞ < bound then.
 /// FIPS 204, Algorithm 7, ML-DSA.Sign_internal (steps 18 to 21, and the checks of step 23).
@@ -24,13 +22,15 @@ pub(crate) fn add_times_ball<V: Lanes>(
     bound: i32,
     w: &mut Coeffs,
 ) -> bool {
-    let (all, at_once) = (c.starts(), s.sums());
-    // Sums of as many shifts of s as a byte can hold; the bytes of s are those of s + η, so that none is negative.
-    let mut bytes = [[0; 256]; PARTS];
-    let mut parts = 0;
-    while parts < PARTS && at_once * parts < all.len() {
-        let starts = &all[at_once * parts..all.len().min(at_once * (parts + 1))];
-        for (tile, bytes) in bytes[parts].chunks_exact_mut(TILE * V::BYTES).enumerate() {
+    let (q, limit) = (V::splat(room, Q), V::splat(room, bound - 1));
+    let mut over = V::splat(room, 0);
+    let mut bytes = [0; 256];
+    let mut rest = c.starts();
+    loop {
+        // As many shifts of s as a byte can hold the sum of. The bytes of s are those of s + η: none is negative.
+        let starts;
+        (starts, rest) = rest.split_at(rest.len().min(s.sums()));
+        for (tile, bytes) in bytes.chunks_exact_mut(TILE * V::BYTES).enumerate() {
             let mut sums = [V::no_bytes(room); TILE];
             for &start in starts {
                 let window = &s.window(start)[TILE * V::BYTES * tile..][..TILE * V::BYTES];
@@ -42,22 +42,24 @@ pub(crate) fn add_times_ball<V: Lanes>(
                 V::store_bytes(sum, bytes);
             }
         }
-        parts += 1;
-    }
-    let (q, limit) = (V::splat(room, Q), V::splat(room, bound - 1));
-    let bias = V::splat(room, all.len() as i32 * s.eta());
-    let mut over = V::splat(room, 0);
-    for (i, cell) in V::cells_mut(w).iter_mut().enumerate() {
-        let mut x = V::load(room, cell) - bias;
-        for bytes in &bytes[..parts] {
-            x = x + V::widen(room, &bytes[V::N * i..V::N * (i + 1)]);
+        let cells = V::cells_mut(w).iter_mut().zip(bytes.chunks_exact(V::N));
+        let bias = V::splat(room, starts.len() as i32 * s.eta());
+        if !rest.is_empty() {
+            for (cell, bytes) in cells {
+                (V::load(room, cell) + (V::widen(room, bytes) - bias)).store(cell);
+            }
+            continue;
         }
-        // In (-2^8, q + 2^8), brought into [0, q) from below and from above.
-        let x = (x.add_q_if_negative(q) - q).add_q_if_negative(q);
-        over = over | beyond(room, x, limit);
-        x.store(cell);
+        for (cell, bytes) in cells {
+            // In (-2^8, q + 2^8), brought into [0, q) from below and from above.
+            let x = V::load(room, cell) + (V::widen(room, bytes) - bias);
+            let x = (x.add_q_if_negative(q) - q).add_q_if_negative(q);
+            over = over | beyond(room, x, limit);
+            x.store(cell);
+        }
+        break;
     }
     // With c, which the signature shows, the sums would give s away.
-    wipe(bytes[..parts].as_flattened_mut());
+    wipe(&mut bytes);
     !over.any()
 }

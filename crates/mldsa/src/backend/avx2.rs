@@ -1,7 +1,7 @@
 //! The room of x86-64 CPUs with AVX2 (and BMI, which came with it): eight lanes, four Keccak states.
 #![allow(unsafe_code)]
 
-use super::{Lanes, PLACES, Room, Words, door};
+use super::{Lanes, PLACES, Room, Words, aligned_frame, door};
 use crate::backend::Coeffs;
 use crate::fips204::params::Q;
 use crate::fips204::ring::{Ball, NttPoly, Small};
@@ -375,6 +375,7 @@ fn turned_by_bytes(by: u8) -> __m256i {
 
 #[target_feature(enable = "avx2")]
 fn permute_x4(states: &mut States<4>) {
+    aligned_frame();
     let mut words =
         states.0.each_ref().map(|words| U64x4(proven!(_mm256_loadu_si256(words.as_ptr().cast()))));
     keccak::permute(&mut words);

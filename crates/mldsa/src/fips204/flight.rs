@@ -1,8 +1,8 @@
-//! The loop of Algorithm 7, for one message or for many: attempts that fly side by side, so that every Keccak state that
-//! the room has is hashing something. ARCHITECTURE.md has a page on it, SECURITY.md the argument that attempts ahead show
-//! nothing.
+//! The loop of Algorithm 7: attempts that go side by side, so that every Keccak state that the room has is hashing
+//! something. For one message, `sign_one`; for many, `sign_orders`. ARCHITECTURE.md has a page on it, SECURITY.md the
+//! argument that attempts ahead show nothing.
 //!
-//! With A = 4 seats and two messages m and m', a turn looks like this (κ of the first is 0, m' has been refused twice):
+//! Of `sign_orders`: with A = 4 seats and two messages m and m', a turn looks like this (κ of the first is 0, m' has been refused twice):
 //!
 //! | seat | 0 | 1 | 2 | 3 |
 //! |---|---|---|---|---|

@@ -9,6 +9,10 @@ use crate::kernels::norm::beyond;
 /// Registers of sums that are kept while the shifts go by.
 const TILE: usize = 4;
 
+/// The sums of all coefficients, aligned to a cache line.
+#[repr(align(64))]
+struct Sums([u8; 256]);
+
 /// w <- w + c·s in R_q; returns whether ‖w‖∞ < bound then.
 /// FIPS 204, Algorithm 7, ML-DSA.Sign_internal (steps 18 to 21, and the checks of step 23).
 ///
@@ -24,7 +28,8 @@ pub(crate) fn add_times_ball<V: Lanes>(
 ) -> bool {
     let (q, limit) = (V::splat(room, Q), V::splat(room, bound - 1));
     let mut over = V::splat(room, 0);
-    let mut bytes = [0; 256];
+    let mut sums = Sums([0; 256]);
+    let bytes = &mut sums.0;
     let mut rest = c.starts();
     loop {
         // As many shifts of s as a byte can hold the sum of. The bytes of s are those of s + η: none is negative.
@@ -60,6 +65,6 @@ pub(crate) fn add_times_ball<V: Lanes>(
         break;
     }
     // With c, which the signature shows, the sums would give s away.
-    wipe(&mut bytes);
+    wipe(bytes);
     !over.any()
 }

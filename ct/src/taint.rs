@@ -3,8 +3,8 @@
 use crate::Dice;
 use sealstone_mldsa::hazmat::{classify, sign_mu_with_rnd, taint_reports};
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine, Error, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    SignJob, Signature, SigningKey,
+    Context, CpuEngine, Engine, Error, ExpandedSigningKey, KeygenJob, MlDsa44, MlDsa65, MlDsa87, Mu,
+    ParameterSet, SignJob, Signature, SigningKey,
 };
 use std::hint::black_box;
 
@@ -32,49 +32,63 @@ fn one<P: ParameterSet>(signatures: usize) -> Result<(), String> {
     if reports == 0 { Ok(()) } else { Err(format!("Valgrind reports {reports} times at {}", P::LEVEL)) }
 }
 
-/// Makes a key, signs, exports it, imports it, signs, and tries to import it damaged.
+/// Makes two keys, alone and in a batch, exports and imports one, signs with the three, and tries to import it damaged.
 fn key_life<P: ParameterSet>(dice: &mut Dice, signatures: usize) -> Result<bool, Error> {
-    let mut xi = dice.array::<32>();
-    classify(&mut xi);
-    let key = SigningKey::<P>::from_seed(&xi).expand();
-    sign(dice, &key, signatures.div_ceil(2))?;
+    let seeds = [secret(dice), secret(dice)];
+    let [key, other] = seeds.each_ref().map(|xi| Box::new(SigningKey::<P>::from_seed(xi).expand()));
+    let mut jobs = seeds.each_ref().map(|seed| KeygenJob::<P> { seed, verifying_key: None });
+    CpuEngine::new().keygen(&mut jobs);
+    if jobs
+        .iter()
+        .zip([&key, &other])
+        .any(|(job, key)| job.verifying_key.as_ref() != Some(key.verifying_key()))
+    {
+        return Err(Error::BadKey);
+    }
 
     let mut sk = vec![0; P::SK_LEN];
     key.encode(&mut sk)?;
     // ρ and tr are public; whatever else the key holds came from ξ, and is secret already.
     let imported = ExpandedSigningKey::<P>::decode(&sk)?;
-    sign(dice, &imported, signatures / 2)?;
+    sign(dice, &[&key, &imported, &other], signatures)?;
 
     sk[P::SK_LEN - 1] ^= 1; // in t0
     Ok(ExpandedSigningKey::<P>::decode(&sk).is_err())
 }
 
-/// Signs one by one, then as many in one batch. One deterministic signature in four, the others with a secret rnd.
-fn sign<P: ParameterSet>(dice: &mut Dice, key: &ExpandedSigningKey<P>, count: usize) -> Result<(), Error> {
-    let mut mu = |_| {
-        let mut message = key.message(Context::EMPTY);
-        message.update(&dice.array::<32>());
-        message.finish()
-    };
-    let mus: Vec<Mu> = (0..count).map(&mut mu).collect();
-    let mut rnd = |n: usize| {
-        let mut rnd = if n & 3 == 0 { [0; 32] } else { dice.array() };
-        if n & 3 != 0 {
-            classify(&mut rnd);
-        }
-        rnd
-    };
-    let (alone, together) = mus.split_at(count / 2);
-    for (n, mu) in alone.iter().enumerate() {
-        show(&sign_mu_with_rnd(key, mu, &rnd(n))?);
+/// Signs half of them one by one, and half in one batch; the keys in turn. One deterministic signature in four, the others
+/// with a secret rnd.
+fn sign<P: ParameterSet>(
+    dice: &mut Dice,
+    keys: &[&ExpandedSigningKey<P>; 3],
+    count: usize,
+) -> Result<(), Error> {
+    let keys = keys.iter().copied().cycle().take(count);
+    let works: Vec<(&ExpandedSigningKey<P>, Mu, [u8; 32])> = keys
+        .enumerate()
+        .map(|(n, key)| {
+            let mut message = key.message(Context::EMPTY);
+            message.update(&dice.array::<32>());
+            (key, message.finish(), if n & 3 == 0 { [0; 32] } else { secret(dice) })
+        })
+        .collect();
+    let (alone, together) = works.split_at(count / 2);
+    for (key, mu, rnd) in alone {
+        show(&sign_mu_with_rnd(key, mu, rnd)?);
     }
-    let job = |(n, mu)| SignJob { key, mu, rnd: rnd(n), signature: None };
-    let mut jobs: Vec<SignJob<'_, P>> = together.iter().enumerate().map(job).collect();
+    let jobs = together.iter().map(|(key, mu, rnd)| SignJob { key, mu, rnd: *rnd, signature: None });
+    let mut jobs: Vec<SignJob<'_, P>> = jobs.collect();
     CpuEngine::new().sign(&mut jobs);
     for job in jobs {
         show(&job.signature.unwrap_or(Err(Error::AttemptsExhausted))?);
     }
     Ok(())
+}
+
+fn secret(dice: &mut Dice) -> [u8; 32] {
+    let mut bytes = dice.array();
+    classify(&mut bytes);
+    bytes
 }
 
 /// A signature is public: Valgrind must let us branch on every byte of it.

@@ -4,7 +4,7 @@
 
 use crate::Dice;
 use sealstone_mldsa::hazmat::{self, sign_mu_watched};
-use sealstone_mldsa::{ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey};
+use sealstone_mldsa::{ExpandedSigningKey, Level, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SigningKey};
 use std::hint::black_box;
 use std::rc::Rc;
 
@@ -81,6 +81,11 @@ fn keys<P: ParameterSet>(samples: usize) {
         black_box(ExpandedSigningKey::<P>::decode(black_box(sk)).is_ok());
         Some(time.stop())
     });
+    report(&format!("keygen, {}", P::LEVEL), few, &by_signs::<P>(few, &mut dice), |xi| {
+        let time = Stopwatch::start();
+        black_box(SigningKey::<P>::from_seed(black_box(xi)).verifying_key());
+        Some(time.stop())
+    });
     report(&format!("sign at the first attempt, {}", P::LEVEL), few, &keys, |key| {
         let mu = Mu::from_bytes(dice.array());
         let rnd = dice.array();
@@ -100,6 +105,32 @@ fn encoding<P: ParameterSet>(key: &ExpandedSigningKey<P>, rho: &[u8; 32]) -> Vec
     sk[..32].copy_from_slice(rho);
     sk[64..128].fill(0);
     sk
+}
+
+/// Seeds whose s1 and s2 have more, or fewer, negative coefficients than not, `count` of each class. A fixed seed would have a
+/// fixed ρ, and time may depend on ρ: here it is random in both classes, and no seed is likely to come again.
+fn by_signs<P: ParameterSet>(count: usize, dice: &mut Dice) -> [Vec<[u8; 32]>; 2] {
+    let (polynomials, bits, eta) = match P::LEVEL {
+        Level::MlDsa44 => (8, 3, 2),
+        Level::MlDsa65 => (11, 4, 4),
+        Level::MlDsa87 => (15, 3, 2),
+    };
+    let mut pool = [Vec::new(), Vec::new()];
+    let mut sk = vec![0; P::SK_LEN];
+    while pool.iter().any(|seeds| seeds.len() < count) {
+        let xi = dice.array();
+        SigningKey::<P>::from_seed(&xi).expand().encode(&mut sk).expect("the length is right");
+        // Stored is η - s, from byte 128 on.
+        let stored = |n: usize| {
+            let bit = 128 * 8 + n * bits;
+            (u16::from_le_bytes([sk[bit / 8], sk[bit / 8 + 1]]) >> (bit % 8)) & ((1 << bits) - 1)
+        };
+        let balance: i32 = (0..256 * polynomials).map(|n| (i32::from(stored(n)) - eta).signum()).sum();
+        if balance != 0 {
+            pool[usize::from(balance > 0)].push(xi);
+        }
+    }
+    pool.map(|seeds| seeds[..count].to_vec())
 }
 
 fn seeds(class: usize, fixed: [u8; 32], dice: &mut Dice) -> [[u8; 32]; POOL] {
@@ -129,8 +160,10 @@ fn report<T: Clone>(
     let mut seen = 0;
     while times.len() < samples {
         let classes: Vec<usize> = (0..BATCH).map(|_| usize::from(dice.next() & 1 == 1)).collect();
-        let mut batch: Vec<T> =
-            classes.iter().map(|class| pool[*class][dice.next() as usize % POOL].clone()).collect();
+        let mut batch: Vec<T> = classes
+            .iter()
+            .map(|class| pool[*class][dice.next() as usize % pool[*class].len()].clone())
+            .collect();
         let measured: Vec<Option<u64>> = batch.iter_mut().map(&mut measure).collect();
         seen += 1;
         if seen > 2 {

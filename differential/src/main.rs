@@ -1,19 +1,26 @@
 //! `./dev differential [N] [--seed S]`: N cases, each a key, a signature and its verification, and ten altered
-//! verifications; the engine in each of its rooms in turn, three fast implementations in every case, three more in every
-//! tenth. A case comes out of the seed and its number alone. Counts are kept beside the build after every 1000 cases, and
-//! a run with the same seed goes on from there. Ends with a line for the record; fails at the first disagreement.
+//! verifications; two fast implementations answer all of them, four more answer every tenth case with three of its altered
+//! verifications. A case comes out of the seed and its number alone. Counts are kept beside the build after every 1000
+//! cases, and a run with the same seed goes on from there. Ends with a line for the record, also when a file called
+//! `stop` appears beside the counts; fails at the first disagreement.
+//!
+//! `./dev accumulated [N]` is in `accumulated`.
 
+mod accumulated;
 mod alter;
 mod native;
+mod ours;
 mod peers;
 
-use peers::{Case, FAST, Peer, SLOW};
-use sealstone_mldsa::any::{Signature, SigningKey, VerifyingKey};
-use sealstone_mldsa::{Context, Error, Level, Randomness, hazmat};
+use ours::Ours;
+use peers::{Case, FAST, Peer, RARE};
+use sealstone_mldsa::{Level, MlDsa44, MlDsa65, MlDsa87, ParameterSet, hazmat};
 use std::path::Path;
 use std::time::Instant;
 
-const ALTERED: u64 = 10;
+/// Altered verifications of a case, and how many of them those that are asked rarely get.
+const ALTERED: usize = 10;
+const RARE_ALTERED: usize = 3;
 
 /// Numbers out of a seed and a case: splitmix64.
 pub struct Dice(u64);
@@ -52,15 +59,37 @@ struct Counts {
     altered: u64,
     /// Altered verifications that everybody accepts: the alteration changed nothing.
     accepted: u64,
-    /// Questions to others: keys, signatures and verdicts that were compared.
+    /// Answers of others: keys, signatures and verdicts that were compared.
     compared: u64,
+    /// Cases that all six answered.
+    rare: u64,
     seconds: u64,
 }
 
 fn main() {
-    let (wanted, seed) = arguments();
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let number = |text: &str| text.parse().unwrap_or_else(|_| usage());
+    match words[..] {
+        ["accumulated", count] => accumulated::run(number(count)),
+        [] => compare(100_000, 1),
+        [cases] => compare(number(cases), 1),
+        ["--seed", seed] => compare(100_000, number(seed)),
+        [cases, "--seed", seed] => compare(number(cases), number(seed)),
+        _ => usage(),
+    }
+}
+
+fn usage() -> ! {
+    eprintln!("error: not understood\nhint: ./dev differential [N] [--seed S], both numbers");
+    std::process::exit(2)
+}
+
+fn compare(wanted: u64, seed: u64) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target");
     let checkpoint = folder.join(format!("counts-{seed}"));
+    let stop = folder.join("stop");
+    let _ = std::fs::remove_file(&stop);
     let mut counts =
         std::fs::read_to_string(&checkpoint).map_or_else(|_| Counts::default(), |text| read(&text));
     let rooms: Vec<&str> = hazmat::rooms().collect();
@@ -71,12 +100,19 @@ fn main() {
     );
     let (since, before) = (Instant::now(), counts.seconds);
     while counts.cases < wanted {
-        let room = rooms[(counts.cases / 3) as usize % rooms.len()];
-        hazmat::force_room(Some(room)).expect("one of the rooms");
-        examine(&mut Dice::new(seed, counts.cases), &mut counts);
+        hazmat::force_room(Some(room_of(counts.cases, &rooms))).expect("one of the rooms");
+        let mut dice = Dice::new(seed, counts.cases);
+        match counts.cases % 3 {
+            0 => examine::<MlDsa44>(Level::MlDsa44, &mut dice, &mut counts),
+            1 => examine::<MlDsa65>(Level::MlDsa65, &mut dice, &mut counts),
+            _ => examine::<MlDsa87>(Level::MlDsa87, &mut dice, &mut counts),
+        }
         counts.seconds = before + since.elapsed().as_secs();
         if counts.cases % 1000 == 0 || counts.cases == wanted {
             std::fs::write(&checkpoint, write(&counts)).expect("the build folder can be written");
+            if stop.exists() {
+                break;
+            }
         }
         if counts.cases % 10_000 == 0 {
             eprintln!(
@@ -85,118 +121,115 @@ fn main() {
             );
         }
     }
-    let names: Vec<&str> = FAST.iter().chain(&SLOW).map(|peer| peer.name()).collect();
+    let names = |peers: &[&dyn Peer]| peers.iter().map(|peer| peer.name()).collect::<Vec<_>>().join(" + ");
     println!(
-        "result,{seed},{},{},{},{},{},{},{}",
+        "result,{seed},{},{},{},{},{},{},{},{},{}",
         counts.cases,
         counts.altered,
         counts.accepted,
         counts.compared,
+        counts.rare,
         counts.seconds,
         rooms.join(" "),
-        names.join(" + ")
+        names(&FAST),
+        names(&RARE)
     );
 }
 
-fn arguments() -> (u64, u64) {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let number = |text: &String| text.parse().unwrap_or_else(|_| usage());
-    match &arguments[..] {
-        [] => (100_000, 1),
-        [cases] => (number(cases), 1),
-        [flag, seed] if flag == "--seed" => (100_000, number(seed)),
-        [cases, flag, seed] if flag == "--seed" => (number(cases), number(seed)),
-        _ => usage(),
-    }
-}
-
-fn usage() -> ! {
-    eprintln!("error: not understood\nhint: ./dev differential [N] [--seed S], both numbers");
-    std::process::exit(2)
+/// The portable room, which is slow and the last, in one case of ten; the others in turn. Thirty cases at a time, which
+/// meet each level with and without the implementations that are asked rarely.
+fn room_of<'a>(case: u64, rooms: &[&'a str]) -> &'a str {
+    let turn = (case / 30) as usize;
+    let (slow, fast) = rooms.split_last().expect("every machine has a room");
+    if fast.is_empty() || turn.is_multiple_of(10) { slow } else { fast[turn % fast.len()] }
 }
 
 fn read(text: &str) -> Counts {
     let mut numbers = text.split_whitespace().map(|n| n.parse().expect("a checkpoint holds numbers"));
-    let mut next = || numbers.next().expect("a checkpoint holds five numbers");
-    Counts { cases: next(), altered: next(), accepted: next(), compared: next(), seconds: next() }
-}
-
-fn write(counts: &Counts) -> String {
-    let Counts { cases, altered, accepted, compared, seconds } = counts;
-    format!("{cases} {altered} {accepted} {compared} {seconds}\n")
-}
-
-struct Given([u8; 32]);
-
-impl Randomness for Given {
-    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
-        bytes.copy_from_slice(&self.0);
-        Ok(())
+    let mut next = || numbers.next().expect("a checkpoint holds six numbers");
+    Counts {
+        cases: next(),
+        altered: next(),
+        accepted: next(),
+        compared: next(),
+        rare: next(),
+        seconds: next(),
     }
 }
 
-/// Our verdict.
-pub fn ours_verifies(case: &Case, public: &[u8], signature: &[u8]) -> bool {
-    let key = VerifyingKey::decode(case.level, public).expect("length");
-    let signature = Signature::decode(case.level, signature).expect("length");
-    key.verify(Context::new(&case.context).expect("short"), &case.message, &signature).is_ok()
+fn write(counts: &Counts) -> String {
+    let Counts { cases, altered, accepted, compared, rare, seconds } = counts;
+    format!("{cases} {altered} {accepted} {compared} {rare} {seconds}\n")
 }
 
-fn examine(dice: &mut Dice, counts: &mut Counts) {
+/// A signature as it was altered, or the message or the public key instead.
+pub struct Altered {
+    message: Vec<u8>,
+    public: Vec<u8>,
+    signature: Vec<u8>,
+}
+
+fn examine<P: ParameterSet>(level: Level, dice: &mut Dice, counts: &mut Counts) {
     let number = counts.cases;
     let context_len = if dice.below(2) == 0 { 0 } else { dice.below(256) };
     let message_len = dice.below(400);
-    let mut case = Case {
-        level: Level::ALL[(number % 3) as usize],
+    let case = Case {
+        level,
         seed: dice.array(),
         rnd: if dice.below(4) == 0 { [0; 32] } else { dice.array() },
         context: dice.bytes(context_len),
         message: dice.bytes(message_len),
     };
-    let mut panel: Vec<&dyn Peer> = FAST.to_vec();
-    if number % 10 == 0 {
-        panel.extend(SLOW);
+    let rare = number % 10 == 0;
+    let ours = Ours::<P>::new(&case, rare);
+    let good = Altered {
+        message: case.message.clone(),
+        public: ours.public().to_vec(),
+        signature: ours.signature().to_vec(),
+    };
+    let altered: Vec<Altered> = (0..ALTERED).map(|_| alter(dice, &case, &good)).collect();
+    let verdicts = ours.verdicts(&case, &altered, number);
+    for (n, (one, accepted)) in altered.iter().zip(&verdicts).enumerate() {
+        let changed =
+            one.signature != good.signature || one.public != good.public || one.message != good.message;
+        assert!(*accepted != changed, "case {number}: altered signature {n}: we say {accepted}");
+        counts.accepted += u64::from(*accepted);
     }
-    let key = SigningKey::from_seed(case.level, &case.seed);
-    let context = Context::new(&case.context).expect("short");
-    let signature = key.sign(&mut Given(case.rnd), context, &case.message).expect("signs").encode().to_vec();
-    let public = key.verifying_key().encode().to_vec();
-    for peer in &panel {
+    let mut ask = |peer: &dyn Peer, part: usize| {
+        let name = peer.name();
         let (theirs, signed) = peer.make(&case);
-        let same = (theirs.is_empty() || theirs == public)
-            && signed.as_ref().is_none_or(|signed| *signed == signature);
-        assert!(same, "case {number}: {} makes another key or signature, {}", peer.name(), case.level);
+        let same = (theirs.is_empty() || theirs == good.public)
+            && signed.as_ref().is_none_or(|signed| *signed == good.signature);
+        assert!(same, "case {number}: {name} makes another key or signature, {level}");
         counts.compared += u64::from(!theirs.is_empty()) + u64::from(signed.is_some());
-    }
-    assert!(
-        agree(&panel, &case, &public, &signature, counts),
-        "case {number}: everybody refuses a good signature"
-    );
-    for _ in 0..ALTERED {
-        let (mut altered, mut other) = (signature.clone(), public.clone());
-        let message = case.message.clone();
-        match dice.below(16) {
-            0 => alter::bit(dice, &mut other),
-            1 if !message.is_empty() => alter::bit(dice, &mut case.message),
-            _ => alter::signature(case.level, dice, &mut altered),
+        let questions = std::iter::once((&good, true)).chain(altered.iter().zip(verdicts.iter().copied()));
+        for (n, (one, ours)) in questions.take(1 + part).enumerate() {
+            let Some(theirs) = peer.verify(&case, &one.message, &one.public, &one.signature) else {
+                continue;
+            };
+            assert_eq!(ours, theirs, "case {number}, verification {n}: {name} {level} disagrees");
+            counts.compared += 1;
         }
-        let accepted = agree(&panel, &case, &other, &altered, counts);
-        let changed = altered != signature || other != public || case.message != message;
-        assert!(!(accepted && changed), "case {number}: everybody accepts an altered signature");
-        counts.accepted += u64::from(accepted);
-        counts.altered += 1;
-        case.message = message;
+    };
+    FAST.iter().for_each(|peer| ask(*peer, ALTERED));
+    if rare {
+        RARE.iter().for_each(|peer| ask(*peer, RARE_ALTERED));
+        counts.rare += 1;
     }
+    counts.altered += ALTERED as u64;
     counts.cases += 1;
 }
 
-/// The verdict that all give.
-fn agree(panel: &[&dyn Peer], case: &Case, public: &[u8], signature: &[u8], counts: &mut Counts) -> bool {
-    let ours = ours_verifies(case, public, signature);
-    for peer in panel {
-        let Some(theirs) = peer.verify(case, public, signature) else { continue };
-        assert_eq!(ours, theirs, "case {}: {} {} disagrees", counts.cases, peer.name(), case.level);
-        counts.compared += 1;
+fn alter(dice: &mut Dice, case: &Case, good: &Altered) -> Altered {
+    let Altered { mut message, mut public, mut signature } = Altered {
+        message: good.message.clone(),
+        public: good.public.clone(),
+        signature: good.signature.clone(),
+    };
+    match dice.below(16) {
+        0 => alter::bit(dice, &mut public),
+        1 if !message.is_empty() => alter::bit(dice, &mut message),
+        _ => alter::signature(case.level, dice, &mut signature),
     }
-    ours
+    Altered { message, public, signature }
 }

@@ -107,7 +107,7 @@ impl Peer for Native {
         (pk, Some(signature))
     }
 
-    fn verify(&self, case: &Case, public: &[u8], signature: &[u8]) -> Option<bool> {
-        Some(at!(case.level, verify(signature, &case.message, &case.context, public)))
+    fn verify(&self, case: &Case, message: &[u8], public: &[u8], signature: &[u8]) -> Option<bool> {
+        Some(at!(case.level, verify(signature, message, &case.context, public)))
     }
 }

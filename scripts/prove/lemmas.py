@@ -248,9 +248,9 @@ def decompose_88(c):
     return decomposes(G88, c)
 
 
-@lemma("absolute value mod± q, and its comparison with the bound", "kernels/norm.rs: norm_below",
+@lemma("absolute value mod± q, and its comparison with the bound", "kernels/norm.rs: beyond, norm_below",
        [{"one": 0}, {"below": 0}],
-       "(a ^ upper) + (upper & q_plus_1)", one=1, below=1)
+       "(a ^ upper) + (upper & V::splat(room, Q + 1));\n    (limit - abs).sar::<31>()", one=1, below=1)
 def norm(c):
     a, bound = word("a"), word("bound")
     upper = mask(HALF_Q - a)

@@ -114,7 +114,7 @@ async fn every_acknowledged_write_survives_a_kill() {
 
 /// Copies as another process, which takes no lock from this one.
 fn copy(from: impl AsRef<std::ffi::OsStr>, to: impl AsRef<std::ffi::OsStr>) {
-    assert!(std::process::Command::new("cp").arg("-p").arg(from).arg(to).status().unwrap().success());
+    assert!(std::process::Command::new("cp").arg("-a").arg(from).arg(to).status().unwrap().success());
 }
 
 const VICTIM: &str = "SEALSTONE_TEST_VICTIM_STORE";
@@ -204,6 +204,38 @@ async fn a_server_killed_while_it_serves_comes_back() {
     assert!(second.is_active(&second.token().await).await);
     first.stop().await;
     second.stop().await;
+}
+
+/// What docs/formats/data-directory.md promises: a copy made while no server runs is a backup, with `seal.key` alone.
+#[tokio::test]
+async fn a_copy_of_the_data_directory_is_a_backup() {
+    let directory = tempfile::tempdir().unwrap();
+    let config = |name: &str| Config {
+        issuer: Some("https://auth.example.org".into()),
+        data_dir: directory.path().join(name),
+        ..config(directory.path())
+    };
+    let first = Running::start(config("data")).await;
+    let (kept, revoked) = (first.token().await, first.token().await);
+    assert_eq!(first.post("/revoke", &format!("token={revoked}")).await.status, StatusCode::OK);
+    let (jwks, who) = (first.get("/jwks").await.body, first.who.clone());
+    first.stop().await;
+    for name in ["copy", "unsealed"] {
+        copy(config("data").data_dir, config(name).data_dir);
+    }
+    std::fs::remove_dir_all(config("data").data_dir).unwrap();
+
+    let mut second = Running::start(config("copy")).await;
+    second.who = who;
+    assert_eq!(second.get("/jwks").await.body, jwks);
+    assert!(second.is_active(&kept).await);
+    assert!(!second.is_active(&revoked).await);
+    assert!(second.is_active(&second.token().await).await);
+    second.stop().await;
+
+    std::fs::remove_file(config("unsealed").data_dir.join("seal.key")).unwrap();
+    let refused = Server::bind(config("unsealed"), World::default()).await.unwrap_err();
+    assert!(matches!(refused, sealstone_auth::Error::Sealed { .. }), "{refused}");
 }
 
 #[tokio::test]

@@ -187,12 +187,23 @@ fn sign_one<P: ParameterSet, const A: usize>(
     Err(Error::AttemptsExhausted)
 }
 
-/// The hashes of the masks of attempts `first`, `first` + 1, …
+/// The hashes of the masks of attempts `first`, `first` + 1, …: at most two attempts of seven each.
+///
+/// In an array: of an iterator within an iterator the compiler compares counters before it asks whether there are any, and
+/// a branch on what was never written looks to `./dev ct` like a branch on a secret.
 fn masks_from<'a, P: ParameterSet>(
     masks: &'a mut [MaskAhead<P>],
     rho_pp: &'a [u8; 64],
     first: usize,
 ) -> impl Iterator<Item = Task<'a>> {
+    let mut tasks: [Task<'a>; 14] = core::array::from_fn(|_| Task::default());
+    let mut count = 0;
     // 8 and 32: κ of attempt n is n·ℓ. At most 823·7, which fits 16 bits.
-    masks.iter_mut().zip(first..).flat_map(move |(mask, n)| mask.expand(rho_pp, n as u16 * P::L as u16))
+    for (mask, n) in masks.iter_mut().zip(first..) {
+        for (place, task) in tasks[count..].iter_mut().zip(mask.expand(rho_pp, n as u16 * P::L as u16)) {
+            *place = task;
+        }
+        count += P::L;
+    }
+    tasks.into_iter().take(count)
 }

@@ -9,6 +9,7 @@ use crate::ct::Wiped;
 const RATE: usize = 136;
 
 /// SHAKE256 of `input` to `out`; then of `out` to `again`, unless that is empty.
+#[derive(Default)]
 pub(crate) struct Task<'a> {
     pub(crate) input: &'a [u8],
     pub(crate) out: &'a mut [u8],

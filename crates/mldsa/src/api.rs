@@ -9,11 +9,11 @@
 //! | [`Signature`] | the encoded signature | 2420 / 3309 / 4627 |
 
 use crate::backend::{Room, active};
-use crate::ct::{self, Wiped};
+use crate::ct::{self, Wipe, Wiped};
 use crate::error::Error;
 use crate::fips204::encode::{SkParts, minus_times_2_pow_d, pk_decode, pk_encode, sk_decode, sk_encode};
 use crate::fips204::flight::sign_internal;
-use crate::fips204::keygen::{KeyPair, blank_matrix, keygen_internal, public_part};
+use crate::fips204::keygen::{KeyPair, keygen_internal, public_part};
 use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
 use crate::fips204::ring::{NttPoly, Poly, Small};
 use crate::fips204::sample::{expand_a, expand_a_and_hash};
@@ -76,7 +76,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// key twice, and a signature made with the one verifies with the other.
     /// Costs two key expansions, a signature and a verification. Errors: `FaultDetected`.
     pub fn check(&self) -> Result<(), Error> {
-        let mut key = ExpandedSigningKey::blank();
+        let mut key = ExpandedSigningKey::BLANK;
         self.expand_to(active(), &mut key);
         key.set_checked(true);
         if self.verifying_key() != key.verifying_key {
@@ -91,11 +91,11 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     pub(crate) fn expand_in(&self, room: Room) -> ExpandedSigningKey<P> {
-        ct::filled(ExpandedSigningKey::blank(), |key| self.expand_to(room, key))
+        ct::filled(ExpandedSigningKey::BLANK, |key| self.expand_to(room, key))
     }
 
     fn expand_to(&self, room: Room, key: &mut ExpandedSigningKey<P>) {
-        let mut pair = KeyPair::blank();
+        let mut pair = KeyPair::BLANK;
         keygen_internal(room, &self.xi, &mut pair, &mut key.a_hat);
         key.take(room, &pair);
     }
@@ -106,8 +106,9 @@ impl<P: ParameterSet> SigningKey<P> {
     }
 
     pub(crate) fn verifying_key_in(&self, room: Room) -> VerifyingKey<P> {
-        let mut pair = KeyPair::<P>::blank();
-        keygen_internal(room, &self.xi, &mut pair, &mut blank_matrix::<P>());
+        let mut pair = KeyPair::<P>::BLANK;
+        let mut a_hat: P::K_<P::L_<NttPoly>> = Wipe::ZERO;
+        keygen_internal(room, &self.xi, &mut pair, &mut a_hat);
         VerifyingKey { pk: pair.pk }
     }
 
@@ -118,14 +119,14 @@ impl<P: ParameterSet> SigningKey<P> {
         ctx: Context<'_>,
         message: &[u8],
     ) -> Result<Signature<P>, Error> {
-        let mut key = ExpandedSigningKey::blank();
+        let mut key = ExpandedSigningKey::BLANK;
         self.expand_to(active(), &mut key);
         key.sign(rng, ctx, message)
     }
 
     /// Signs a message, deterministically; see [`ExpandedSigningKey::sign_deterministic`].
     pub fn sign_deterministic(&self, ctx: Context<'_>, message: &[u8]) -> Result<Signature<P>, Error> {
-        let mut key = ExpandedSigningKey::blank();
+        let mut key = ExpandedSigningKey::BLANK;
         self.expand_to(active(), &mut key);
         key.sign_deterministic(ctx, message)
     }
@@ -147,19 +148,17 @@ pub struct ExpandedSigningKey<P: ParameterSet> {
 
 impl<P: ParameterSet> ExpandedSigningKey<P> {
     /// Zeros, to be written over.
-    fn blank() -> Self {
-        ExpandedSigningKey {
-            rho: [0; 32],
-            k: Wiped([0; 32]),
-            tr: [0; 64],
-            a_hat: blank_matrix::<P>(),
-            s1: Wiped(P::L_::from_fn(|_| Small::ZERO)),
-            s2: Wiped(P::K_::from_fn(|_| Small::ZERO)),
-            t0_hat: Wiped(P::K_::from_fn(|_| NttPoly::ZERO)),
-            verifying_key: VerifyingKey { pk: P::Pk::from_fn(|_| 0) },
-            checked: false,
-        }
-    }
+    const BLANK: Self = ExpandedSigningKey {
+        rho: [0; 32],
+        k: Wiped::ZERO,
+        tr: [0; 64],
+        a_hat: Wipe::ZERO,
+        s1: Wiped::ZERO,
+        s2: Wiped::ZERO,
+        t0_hat: Wiped::ZERO,
+        verifying_key: VerifyingKey { pk: P::Pk::ZERO },
+        checked: false,
+    };
 
     /// Takes what Â, which is here already, does not say.
     fn take(&mut self, room: Room, KeyPair { pk, sk }: &KeyPair<P>) {
@@ -183,7 +182,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         if sk.len() != P::SK_LEN {
             return Err(Error::WrongLength { expected: P::SK_LEN, found: sk.len() });
         }
-        ct::filled(Ok(Self::blank()), |key| {
+        ct::filled(Ok(Self::BLANK), |key| {
             if let Ok(blank) = key
                 && !blank.read(active(), sk)
             {
@@ -194,11 +193,11 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
 
     /// Takes an expanded key of the right length; false if it contradicts itself.
     fn read(&mut self, room: Room, sk: &[u8]) -> bool {
-        let mut given = KeyPair::<P>::blank();
+        let mut given = KeyPair::<P>::BLANK;
         let in_range = sk_decode::<P>(room, sk, &mut given.sk);
         let SkParts { rho, tr, s1, s2, t0, .. } = &given.sk;
         expand_a::<P>(room, rho, &mut self.a_hat);
-        let mut made_t0 = Wiped(P::K_::from_fn(|_| Poly::ZERO));
+        let mut made_t0 = Wiped::<P::K_<Poly>>::ZERO;
         let t1 = public_part::<P>(room, &self.a_hat, s1.as_ref(), s2.as_ref(), made_t0.as_mut());
         let pk = pk_encode::<P>(room, rho, t1.as_ref());
         let made_tr: [u8; 64] = Shake::h(room, &[pk.as_ref()]);
@@ -227,7 +226,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         if out.len() != P::SK_LEN {
             return Err(Error::WrongLength { expected: P::SK_LEN, found: out.len() });
         }
-        let mut parts = KeyPair::<P>::blank().sk;
+        let mut parts = KeyPair::<P>::BLANK.sk;
         parts.rho = self.rho;
         parts.k.copy_from_slice(&*self.k);
         parts.tr = self.tr;
@@ -348,7 +347,7 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Computes everything that verifying needs; worth keeping when more than one signature is checked.
     pub fn expand(&self) -> ExpandedVerifyingKey<P> {
-        let mut expanded = ExpandedVerifyingKey::blank();
+        let mut expanded = ExpandedVerifyingKey::BLANK;
         expanded.fill(active(), self);
         expanded
     }
@@ -365,14 +364,14 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Checks the signature of a message. Errors: `BadSignature`.
     pub fn verify(&self, ctx: Context<'_>, message: &[u8], signature: &Signature<P>) -> Result<(), Error> {
-        let mut expanded = ExpandedVerifyingKey::blank();
+        let mut expanded = ExpandedVerifyingKey::BLANK;
         expanded.fill(active(), self);
         expanded.verify(ctx, message, signature)
     }
 
     /// Checks the signature of a message representative. Errors: `BadSignature`.
     pub fn verify_mu(&self, mu: &Mu, signature: &Signature<P>) -> Result<(), Error> {
-        let mut expanded = ExpandedVerifyingKey::blank();
+        let mut expanded = ExpandedVerifyingKey::BLANK;
         expanded.fill(active(), self);
         expanded.verify_mu(mu, signature)
     }
@@ -392,13 +391,11 @@ pub struct ExpandedVerifyingKey<P: ParameterSet> {
 
 impl<P: ParameterSet> ExpandedVerifyingKey<P> {
     /// Zeros, to be written over.
-    fn blank() -> Self {
-        Self { tr: [0; 64], a_hat: blank_matrix::<P>(), minus_t1_hat: P::K_::from_fn(|_| NttPoly::ZERO) }
-    }
+    const BLANK: Self = Self { tr: [0; 64], a_hat: Wipe::ZERO, minus_t1_hat: Wipe::ZERO };
 
     /// A key expanded in a given room.
     pub(crate) fn expand_in(room: Room, key: &VerifyingKey<P>) -> Self {
-        let mut expanded = Self::blank();
+        let mut expanded = Self::BLANK;
         expanded.fill(room, key);
         expanded
     }

@@ -4,19 +4,23 @@ use crate::backend;
 pub(crate) use crate::backend::filled;
 use core::ops::{Deref, DerefMut};
 
-/// Values that know how to overwrite themselves with zeros.
-pub trait Wipe {
+/// Values that know their zero, and how to overwrite themselves with it.
+pub trait Wipe: Sized {
+    /// Zeros. A constant, so that large values are written where they stay, and not made somewhere else and moved.
+    const ZERO: Self;
     /// Overwrites the value with zeros; the compiler may not leave it out.
     fn wipe(&mut self);
 }
 
 impl<const N: usize> Wipe for [u8; N] {
+    const ZERO: Self = [0; N];
     fn wipe(&mut self) {
         backend::wipe(self)
     }
 }
 
 impl<T: Wipe, const N: usize> Wipe for [T; N] {
+    const ZERO: Self = [const { T::ZERO }; N];
     fn wipe(&mut self) {
         self.iter_mut().for_each(T::wipe)
     }
@@ -25,6 +29,11 @@ impl<T: Wipe, const N: usize> Wipe for [T; N] {
 /// A value that is wiped when it leaves.
 #[derive(Clone)]
 pub(crate) struct Wiped<T: Wipe>(pub(crate) T);
+
+impl<T: Wipe> Wiped<T> {
+    /// Zeros.
+    pub(crate) const ZERO: Self = Wiped(T::ZERO);
+}
 
 impl<T: Wipe> Deref for Wiped<T> {
     type Target = T;

@@ -100,6 +100,52 @@ fn high(x: I64x16) -> I32x16 {
     I32x16(proven!(_mm512_mask_shuffle_epi32::<0b11_11_01_01>(x.odd, 0x5555, x.even)))
 }
 
+/// Which of the 32 lanes of a pair come to stand in each of its lanes by all exchanges, those for 8 first.
+const EXCHANGED: [i32; 32] = {
+    let mut lanes = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        lanes[i] = i as i32;
+        i += 1;
+    }
+    let mut stride = 8;
+    while stride > 0 {
+        let old = lanes;
+        i = 0;
+        while i < 16 {
+            // The lower halves of both, then the upper halves of both.
+            let (lower, upper) = (i & !stride, i | stride);
+            let from = if i & stride == 0 { 0 } else { 16 };
+            lanes[i] = old[from + lower];
+            lanes[16 + i] = old[from + upper];
+            i += 1;
+        }
+        stride >>= 1;
+    }
+    lanes
+};
+
+/// The permutation that undoes one.
+const fn inverse(lanes: &[i32; 32]) -> [i32; 32] {
+    let mut inverse = [0; 32];
+    let mut i = 0;
+    while i < 32 {
+        inverse[lanes[i] as usize & 31] = i as i32;
+        i += 1;
+    }
+    inverse
+}
+
+/// The 32 lanes of a pair in another order.
+#[inline(always)]
+fn take_pair(a: I32x16, b: I32x16, lanes: &[i32; 32]) -> (I32x16, I32x16) {
+    let [low, high] = [&lanes[..16], &lanes[16..]];
+    let take = |lanes: &[i32]| {
+        I32x16(proven!(_mm512_permutex2var_epi32(a.0, _mm512_loadu_si512(lanes.as_ptr().cast()), b.0)))
+    };
+    (take(low), take(high))
+}
+
 impl Lanes for I32x16 {
     const N: usize = 16;
     type Cell = [i32; 16];
@@ -213,6 +259,14 @@ impl Lanes for I32x16 {
             )),
         };
         (Self(lower), Self(upper))
+    }
+    #[inline(always)]
+    fn exchanges(a: Self, b: Self) -> (Self, Self) {
+        take_pair(a, b, const { &EXCHANGED })
+    }
+    #[inline(always)]
+    fn undo_exchanges(a: Self, b: Self) -> (Self, Self) {
+        take_pair(a, b, const { &inverse(&EXCHANGED) })
     }
     #[inline(always)]
     fn group(room: Avx512) -> [Self; 1] {

@@ -79,7 +79,8 @@ pub(crate) trait Lanes:
     fn sar<const S: u32>(self) -> Self;
     /// Shift left; no bit but copies of the sign may be lost.
     fn shl<const S: u32>(self) -> Self;
-    /// self + q where self is negative. Bounds: in -q <= self < q; out [0, q). `q` is q in every lane.
+    /// self + q where self is negative. Bounds: in -q <= self < 2q; out [0, q), or self if it is not below q. `q` is q in
+    /// every lane.
     #[inline(always)]
     fn add_q_if_negative(self, q: Self) -> Self {
         self + (self.sar::<31>() & q)
@@ -102,10 +103,26 @@ pub(crate) trait Lanes:
     /// In each group of 2·S lanes: the lower halves of a and of b, and the upper halves of a and of b. Its own inverse.
     /// S in {1, 2, 4, 8}, below N.
     fn exchange<const S: usize>(a: Self, b: Self) -> (Self, Self);
+    /// The exchanges for S = 8, 4, 2 and 1, as far as they are below N, one after the other.
+    #[inline(always)]
+    fn exchanges(a: Self, b: Self) -> (Self, Self) {
+        let (a, b) = if Self::N > 8 { Self::exchange::<8>(a, b) } else { (a, b) };
+        let (a, b) = if Self::N > 4 { Self::exchange::<4>(a, b) } else { (a, b) };
+        let (a, b) = if Self::N > 2 { Self::exchange::<2>(a, b) } else { (a, b) };
+        if Self::N > 1 { Self::exchange::<1>(a, b) } else { (a, b) }
+    }
+    /// The same, undone.
+    #[inline(always)]
+    fn undo_exchanges(a: Self, b: Self) -> (Self, Self) {
+        let (a, b) = if Self::N > 1 { Self::exchange::<1>(a, b) } else { (a, b) };
+        let (a, b) = if Self::N > 2 { Self::exchange::<2>(a, b) } else { (a, b) };
+        let (a, b) = if Self::N > 4 { Self::exchange::<4>(a, b) } else { (a, b) };
+        if Self::N > 8 { Self::exchange::<8>(a, b) } else { (a, b) }
+    }
     /// A group of zeros.
     fn group(room: Self::Room) -> Self::Group;
     /// The next `GROUP`·N numbers of `BITS` bits, from as many bytes as they take.
-    /// Bounds: BITS in {3, 4, 10, 13, 18, 20, 24}; out [0, 2^BITS).
+    /// Bounds: BITS in {3, 4, 6, 10, 13, 18, 20, 24}; out [0, 2^BITS).
     fn unpack<const BITS: u32>(room: Self::Room, bytes: &[u8]) -> Self::Group;
     /// The reverse. Bounds: BITS in {3, 4, 6, 10, 13, 18, 20}; in [0, 2^BITS).
     fn pack<const BITS: u32>(group: Self::Group, bytes: &mut [u8]);
@@ -191,8 +208,8 @@ pub(crate) trait Backend: Sync {
     fn inv_ntt(&self, w: &mut Coeffs);
     /// See [`crate::kernels::pointwise::dot`].
     fn dot(&self, a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs);
-    /// See [`crate::kernels::ball::times_ball`].
-    fn times_ball(&self, c: &Ball, s: &Small, out: &mut Coeffs);
+    /// See [`crate::kernels::ball::add_times_ball`].
+    fn add_times_ball(&self, c: &Ball, s: &Small, bound: i32, w: &mut Coeffs) -> bool;
     /// See [`crate::kernels::pointwise::add`].
     fn add(&self, a: &mut Coeffs, b: &Coeffs);
     /// See [`crate::kernels::pointwise::sub`].
@@ -201,6 +218,8 @@ pub(crate) trait Backend: Sync {
     fn power2round(&self, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
     /// See [`crate::kernels::round::decompose`].
     fn decompose(&self, gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
+    /// See [`crate::kernels::round::recompose`].
+    fn recompose(&self, gamma2: i32, r1: &Coeffs, r: &mut Coeffs);
     /// See [`crate::kernels::round::make_hint`].
     fn make_hint(&self, gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32;
     /// See [`crate::kernels::round::use_hint`].
@@ -236,11 +255,12 @@ macro_rules! door {
                 ntt::ntt => fn ntt(w: &mut Coeffs);
                 ntt::inv_ntt => fn inv_ntt(w: &mut Coeffs);
                 pointwise::dot => fn dot(a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs);
-                ball::times_ball => fn times_ball(c: &Ball, s: &Small, out: &mut Coeffs);
+                ball::add_times_ball => fn add_times_ball(c: &Ball, s: &Small, bound: i32, w: &mut Coeffs) -> bool;
                 pointwise::add => fn add(a: &mut Coeffs, b: &Coeffs);
                 pointwise::sub => fn sub(a: &mut Coeffs, b: &Coeffs);
                 round::power2round => fn power2round(r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
                 round::decompose => fn decompose(gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
+                round::recompose => fn recompose(gamma2: i32, r1: &Coeffs, r: &mut Coeffs);
                 round::make_hint => fn make_hint(gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32;
                 round::use_hint => fn use_hint(gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs);
                 norm::places => fn places(w: &Coeffs, out: &mut [i32; PLACES]) -> usize;

@@ -3,12 +3,12 @@
 use super::params::{Array, D, Params, Q};
 use super::ring::Poly;
 use crate::backend::{PLACES, Room};
-use crate::ct::Wiped;
+use crate::ct::{Wipe, Wiped};
 
 /// pk = ρ || t1, ten bits a coefficient.
 /// FIPS 204, Algorithm 22, pkEncode.
 pub(crate) fn pk_encode<P: Params>(room: Room, rho: &[u8; 32], t1: &[Poly]) -> P::Pk {
-    let mut pk = P::Pk::from_fn(|_| 0);
+    let mut pk = P::Pk::ZERO;
     let (first, rest) = pk.as_mut().split_at_mut(32);
     first.copy_from_slice(rho);
     for (t1, bytes) in t1.iter().zip(rest.chunks_exact_mut(32 * 10)) {
@@ -85,7 +85,7 @@ pub(crate) struct SkParts<P: Params> {
 /// σ = c̃ || z || h.
 /// FIPS 204, Algorithm 26, sigEncode.
 pub(crate) fn sig_encode<P: Params>(room: Room, c_tilde: &P::CTilde, z: &[Poly], h: &[Poly]) -> P::Sig {
-    let mut sigma = P::Sig::from_fn(|_| 0);
+    let mut sigma = P::Sig::ZERO;
     let (first, rest) = sigma.as_mut().split_at_mut(P::C_TILDE_LEN);
     let (middle, last) = rest.split_at_mut(32 * P::Z_BITS as usize * P::L);
     first.copy_from_slice(c_tilde.as_ref());
@@ -161,6 +161,11 @@ fn hint_bit_unpack<P: Params>(y: &[u8], h: &mut P::K_<Poly>) -> Option<()> {
 /// FIPS 204, Algorithm 28, w1Encode.
 pub(crate) fn w1_encode<P: Params>(room: Room, w1: &Poly, out: &mut [u8]) {
     room.simple_bit_pack(P::W1_BITS, &w1.0, out)
+}
+
+/// What `w1_encode` packed.
+pub(crate) fn w1_decode<P: Params>(room: Room, bytes: &[u8], w1: &mut Poly) {
+    room.simple_bit_unpack(P::W1_BITS, bytes, &mut w1.0)
 }
 
 /// -t1·2^d, which is what w' is computed with (Algorithm 8, step 9). Bounds: in [0, 2^10); out [0, q).

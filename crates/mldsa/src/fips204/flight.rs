@@ -14,14 +14,14 @@
 //! message looks at its attempts in the order of κ and takes the first that is accepted: the one FIPS 204 takes. A
 //! message that has its signature leaves, and the next one boards.
 
-use super::params::{Array, MAX_ATTEMPTS};
-use super::ring::{NttPoly, Poly};
-use super::sample::{BallBlock, Mask, expand_mask};
-use super::sign::{COMMITMENT_MAX, Rejection, Scratch, challenge, commit, nonce_seed, respond, transform};
+use super::params::MAX_ATTEMPTS;
+use super::sample::{Mask, MaskAhead, expand_mask};
+use super::sign::{Attempt, Rejection, Scratch, challenge, commit, nonce_seed, respond, transform};
 use crate::api::{ExpandedSigningKey, ParameterSet, Signature};
 use crate::backend::Room;
-use crate::ct::Wipe;
+use crate::ct::Wiped;
 use crate::error::Error;
+use crate::keccak::{Task, hash_all};
 
 /// A message to be signed.
 pub(crate) struct Order<'a, P: ParameterSet> {
@@ -40,44 +40,6 @@ struct Passenger<'a, P: ParameterSet> {
     attempts: u32,
 }
 
-/// What the attempts of one turn hold; wiped on drop.
-struct Seats<P: ParameterSet, const A: usize> {
-    /// ρ'' of each message, by its place among the passengers, where it stays: one that leaves would leave a copy.
-    rho_pp: [[u8; 64]; A],
-    y: [P::L_<Poly>; A],
-    y_hat: [P::L_<NttPoly>; A],
-    w: [P::K_<Poly>; A],
-    commitments: [[u8; COMMITMENT_MAX]; A],
-    c_tilde: [P::CTilde; A],
-    blocks: [BallBlock; A],
-}
-
-impl<P: ParameterSet, const A: usize> Seats<P, A> {
-    fn blank() -> Self {
-        Seats {
-            rho_pp: [[0; 64]; A],
-            y: core::array::from_fn(|_| P::L_::from_fn(|_| Poly::ZERO)),
-            y_hat: core::array::from_fn(|_| P::L_::from_fn(|_| NttPoly::ZERO)),
-            w: core::array::from_fn(|_| P::K_::from_fn(|_| Poly::ZERO)),
-            commitments: [[0; COMMITMENT_MAX]; A],
-            c_tilde: core::array::from_fn(|_| P::CTilde::from_fn(|_| 0)),
-            blocks: [[0; _]; A],
-        }
-    }
-}
-
-impl<P: ParameterSet, const A: usize> Drop for Seats<P, A> {
-    fn drop(&mut self) {
-        self.rho_pp.wipe();
-        self.y.wipe();
-        self.y_hat.wipe();
-        self.w.wipe();
-        self.commitments.wipe();
-        self.c_tilde.wipe();
-        self.blocks.wipe();
-    }
-}
-
 /// Signs all orders, `A` attempts at a time; `on_reject` is told of each refused attempt.
 /// FIPS 204, Algorithm 7, ML-DSA.Sign_internal.
 ///
@@ -89,12 +51,14 @@ pub(crate) fn sign_orders<'a, P: ParameterSet, const A: usize>(
     mut on_reject: impl FnMut(Rejection),
 ) {
     let mut passengers: [Option<Passenger<'a, P>>; A] = core::array::from_fn(|_| None);
-    let mut seats = Seats::<P, A>::blank();
-    let mut scratch = Scratch::<P>::blank();
+    // ρ'' of each message, by its place among the passengers, where it stays: one that leaves would leave a copy.
+    let mut rho_pp = Wiped([[0; 64]; A]);
+    let mut seats: [Attempt<P>; A] = [const { Attempt::BLANK }; A];
+    let mut scratch = Scratch::<P>::BLANK;
     loop {
         // 8: κ ← 0
         let (mut aboard, mut in_flight) = ([0; A], 0);
-        for (i, (place, rho_pp)) in passengers.iter_mut().zip(&mut seats.rho_pp).enumerate() {
+        for (i, (place, rho_pp)) in passengers.iter_mut().zip(&mut *rho_pp).enumerate() {
             if place.is_none() {
                 *place = orders.next().map(|order| board(room, order, rho_pp));
             }
@@ -121,29 +85,26 @@ pub(crate) fn sign_orders<'a, P: ParameterSet, const A: usize>(
             }
         }
         let tickets = &tickets[..taken];
-        let of = |who: usize| passengers[who].as_ref().expect("tickets are of passengers");
+        let of = |who: usize| &passengers[who].as_ref().expect("tickets are of passengers").order;
         // 11: y ← ExpandMask(ρ'', κ)
-        let masks = tickets.iter().zip(&mut seats.y).flat_map(|(&(who, kappa), y)| {
-            let rho_pp = &seats.rho_pp[who];
-            y.as_mut().iter_mut().zip(kappa..).map(move |(y, counter)| Mask { rho_pp, counter, y })
+        let masks = tickets.iter().zip(&mut seats).flat_map(|(&(who, kappa), seat)| {
+            let rho_pp = &rho_pp[who];
+            seat.y.as_mut().iter_mut().zip(kappa..).map(move |(y, counter)| Mask { rho_pp, counter, y })
         });
         expand_mask::<P>(room, taken * P::L, masks);
         // 12 and 13, row by row: attempts with the same key take each row of Â while it is at hand.
-        for (y, y_hat) in seats.y.iter().zip(&mut seats.y_hat).take(taken) {
-            transform::<P>(room, y, y_hat);
+        for seat in &mut seats[..taken] {
+            transform(room, seat);
         }
         for row in 0..P::K {
-            for (seat, &(who, _)) in tickets.iter().enumerate() {
-                let (w, commitment) = (&mut seats.w[seat], &mut seats.commitments[seat]);
-                commit(room, &of(who).order, row, &seats.y_hat[seat], &mut scratch, w, commitment);
+            for (&(who, _), seat) in tickets.iter().zip(&mut seats) {
+                commit(room, of(who).sk, of(who).mu, row, seat, &mut scratch);
             }
         }
-        challenge::<P, A>(room, taken, &seats.commitments, &mut seats.c_tilde, &mut seats.blocks);
-        for (seat, &(who, _)) in tickets.iter().enumerate() {
+        challenge(room, &mut seats, taken);
+        for (&(who, _), seat) in tickets.iter().zip(&mut seats) {
             let Some(passenger) = &mut passengers[who] else { continue };
-            let (y, w) = (&seats.y[seat], &seats.w[seat]);
-            let (c_tilde, block) = (&seats.c_tilde[seat], &seats.blocks[seat]);
-            match respond(room, passenger.order.sk, y, w, c_tilde, block, &mut scratch) {
+            match respond(room, passenger.order.sk, seat, &mut scratch) {
                 // Its place is empty now: attempts ahead of this one are looked at by nobody.
                 Ok(sigma) => leave(&mut passengers[who], Ok(Signature { sigma })),
                 Err(why) => on_reject(why),
@@ -170,7 +131,8 @@ fn board<'a, P: ParameterSet>(room: Room, order: Order<'a, P>, rho_pp: &mut [u8;
     Passenger { order, attempts: 0 }
 }
 
-/// Signs one message with as many attempts side by side as pay in this room.
+/// Signs one message, with as many attempts side by side as pay in this room. While c̃ of a turn is hashed, the states
+/// that are left expand the masks of the next, which is needed more often than not.
 /// FIPS 204, Algorithm 7, ML-DSA.Sign_internal.
 pub(crate) fn sign_internal<P: ParameterSet>(
     room: Room,
@@ -179,12 +141,58 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     rnd: &[u8; 32],
     on_reject: impl FnMut(Rejection),
 ) -> Result<Signature<P>, Error> {
-    let mut answer = None;
-    let order = core::iter::once(Order { sk, mu, rnd, answer: &mut answer });
-    // With two attempts a turn, hashing costs half and one attempt in ten is made for nothing; found by trying 1 to 4.
     match room.width() {
-        8 => sign_orders::<P, 2>(room, order, on_reject),
-        _ => sign_orders::<P, 1>(room, order, on_reject),
+        8 => sign_one::<P, 2>(room, sk, mu, rnd, on_reject),
+        _ => sign_one::<P, 1>(room, sk, mu, rnd, on_reject),
     }
-    answer.unwrap_or(Err(Error::AttemptsExhausted))
+}
+
+/// The same, `A` attempts side by side.
+fn sign_one<P: ParameterSet, const A: usize>(
+    room: Room,
+    sk: &ExpandedSigningKey<P>,
+    mu: &[u8; 64],
+    rnd: &[u8; 32],
+    mut on_reject: impl FnMut(Rejection),
+) -> Result<Signature<P>, Error> {
+    let mut rho_pp = Wiped([0; 64]);
+    nonce_seed(room, sk, mu, rnd, &mut rho_pp);
+    let mut masks = [const { MaskAhead::<P>::BLANK }; A];
+    let mut attempts = [const { Attempt::<P>::BLANK }; A];
+    let mut scratch = Scratch::BLANK;
+    // One state has nothing left over.
+    let beside = if room.width() > 1 { A } else { 0 };
+    hash_all(room, masks_from(&mut masks, &rho_pp, 0));
+    for first in (0..MAX_ATTEMPTS as usize).step_by(A) {
+        for (attempt, mask) in attempts.iter_mut().zip(&masks) {
+            // 11: y ← ExpandMask(ρ'', κ)
+            mask.unpack(room, &mut attempt.y);
+            transform(room, attempt);
+        }
+        for row in 0..P::K {
+            for attempt in &mut attempts {
+                commit(room, sk, mu, row, attempt, &mut scratch);
+            }
+        }
+        let challenges = attempts.iter_mut().map(Attempt::challenge);
+        hash_all(room, challenges.chain(masks_from(&mut masks[..beside], &rho_pp, first + A)));
+        for attempt in attempts.iter_mut().take(MAX_ATTEMPTS as usize - first) {
+            match respond(room, sk, attempt, &mut scratch) {
+                Ok(sigma) => return Ok(Signature { sigma }),
+                Err(why) => on_reject(why),
+            }
+        }
+        hash_all(room, masks_from(&mut masks[beside..], &rho_pp, first + A));
+    }
+    Err(Error::AttemptsExhausted)
+}
+
+/// The hashes of the masks of attempts `first`, `first` + 1, …
+fn masks_from<'a, P: ParameterSet>(
+    masks: &'a mut [MaskAhead<P>],
+    rho_pp: &'a [u8; 64],
+    first: usize,
+) -> impl Iterator<Item = Task<'a>> {
+    // 8 and 32: κ of attempt n is n·ℓ. At most 823·7, which fits 16 bits.
+    masks.iter_mut().zip(first..).flat_map(move |(mask, n)| mask.expand(rho_pp, n as u16 * P::L as u16))
 }

@@ -1,12 +1,12 @@
 //! Algorithms 1 and 6: key generation.
 
 use super::encode::{SkParts, pk_encode};
-use super::params::{Array, Params};
+use super::params::Params;
 use super::ring::{NttPoly, Poly};
 use super::round::power2round;
 use super::sample::{expand_a, expand_s};
 use crate::backend::Room;
-use crate::ct::{Wiped, declassify, declassify_all};
+use crate::ct::{Wipe, Wiped, declassify, declassify_all};
 use crate::keccak::Shake;
 
 /// The keys that a seed fixes.
@@ -48,24 +48,17 @@ pub(crate) fn keygen_internal<P: Params>(
 
 impl<P: Params> KeyPair<P> {
     /// Zeros, to be written over.
-    pub(crate) fn blank() -> Self {
-        KeyPair {
-            pk: P::Pk::from_fn(|_| 0),
-            sk: SkParts {
-                rho: [0; 32],
-                k: Wiped([0; 32]),
-                tr: [0; 64],
-                s1: Wiped(P::L_::from_fn(|_| Poly::ZERO)),
-                s2: Wiped(P::K_::from_fn(|_| Poly::ZERO)),
-                t0: Wiped(P::K_::from_fn(|_| Poly::ZERO)),
-            },
-        }
-    }
-}
-
-/// Â of zeros, to be written over.
-pub(crate) fn blank_matrix<P: Params>() -> P::K_<P::L_<NttPoly>> {
-    P::K_::from_fn(|_| P::L_::from_fn(|_| NttPoly::ZERO))
+    pub(crate) const BLANK: Self = KeyPair {
+        pk: P::Pk::ZERO,
+        sk: SkParts {
+            rho: [0; 32],
+            k: Wiped::ZERO,
+            tr: [0; 64],
+            s1: Wiped::ZERO,
+            s2: Wiped::ZERO,
+            t0: Wiped::ZERO,
+        },
+    };
 }
 
 /// t = A·s1 + s2, as t1 and t0: steps 5 and 6, which the import of an expanded key repeats.
@@ -78,12 +71,12 @@ pub(crate) fn public_part<P: Params>(
     s2: &[Poly],
     t0: &mut [Poly],
 ) -> P::K_<Poly> {
-    let mut s1_hat = Wiped(P::L_::from_fn(|_| NttPoly::ZERO));
+    let mut s1_hat = Wiped::<P::L_<NttPoly>>::ZERO;
     for (s1_hat, s1) in s1_hat.as_mut().iter_mut().zip(s1) {
         s1.ntt(room, s1_hat);
     }
     let mut t = Wiped(Poly::ZERO);
-    let mut t1 = P::K_::from_fn(|_| Poly::ZERO);
+    let mut t1 = P::K_::<Poly>::ZERO;
     for ((row, s2), (t1, t0)) in a_hat.as_ref().iter().zip(s2).zip(t1.as_mut().iter_mut().zip(t0)) {
         t.product(room, row.as_ref(), s1_hat.as_ref());
         t.add(room, s2);

@@ -47,9 +47,9 @@ impl Poly {
         room.inv_ntt(&mut self.0);
     }
 
-    /// self = c·s.
-    pub(crate) fn times_ball(&mut self, room: Room, c: &Ball, s: &Small) {
-        room.times_ball(c, s, &mut self.0);
+    /// self = self + c·s; returns whether ‖self‖∞ < bound then.
+    pub(crate) fn add_times_ball(&mut self, room: Room, c: &Ball, s: &Small, bound: i32) -> bool {
+        room.add_times_ball(c, s, bound, &mut self.0)
     }
 
     /// self = self + other.
@@ -94,7 +94,7 @@ pub(crate) struct Small {
 
 impl Small {
     /// The zero polynomial.
-    pub(crate) const ZERO: Small = Small { bytes: [0; 768], eta: 2 };
+    pub(crate) const ZERO: Small = Small { bytes: [0; 768], eta: 0 };
 
     /// self = s. Bounds: s canonical, representatives in [-η, η].
     pub(crate) fn take(&mut self, s: &Poly, eta: i32) {
@@ -134,6 +134,7 @@ impl Small {
 }
 
 impl Wipe for Small {
+    const ZERO: Self = Small::ZERO;
     fn wipe(&mut self) {
         backend::wipe(&mut self.bytes)
     }
@@ -160,6 +161,17 @@ impl Ball {
         Ball { starts, tau }
     }
 
+    /// -c.
+    pub(crate) fn negated(&self) -> Self {
+        // The window of X^i·s begins at 256 - i, in 1..=256; that of -X^i·s, 256 later.
+        let mut starts = [0; 64];
+        for (minus, start) in starts.iter_mut().zip(self.starts()) {
+            *minus = if *start > 256 { start - 256 } else { start + 256 };
+        }
+        Ball { starts, tau: self.tau }
+    }
+
+    /// Where the windows begin.
     pub(crate) fn starts(&self) -> &[u16] {
         &self.starts[..self.tau]
     }
@@ -171,12 +183,14 @@ pub(crate) fn one(poly: &NttPoly) -> &[NttPoly] {
 }
 
 impl Wipe for Poly {
+    const ZERO: Self = Poly::ZERO;
     fn wipe(&mut self) {
         backend::wipe(&mut self.0)
     }
 }
 
 impl Wipe for NttPoly {
+    const ZERO: Self = NttPoly::ZERO;
     fn wipe(&mut self) {
         backend::wipe(&mut self.0)
     }

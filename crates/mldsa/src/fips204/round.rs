@@ -16,6 +16,11 @@ pub(crate) fn decompose<P: Params>(room: Room, r: &Poly, r1: &mut Poly, r0: &mut
     room.decompose(P::GAMMA2, &r.0, &mut r1.0, &mut r0.0);
 }
 
+/// r = r1·2γ2 + r0, which `decompose` took apart.
+pub(crate) fn recompose<P: Params>(room: Room, r1: &Poly, r: &mut Poly) {
+    room.recompose(P::GAMMA2, &r1.0, &mut r.0);
+}
+
 /// The hint, and the number of ones in it.
 /// FIPS 204, Algorithm 39, MakeHint.
 pub(crate) fn make_hint<P: Params>(room: Room, z: &Poly, r: &Poly, h: &mut Poly) -> usize {

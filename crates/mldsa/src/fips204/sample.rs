@@ -5,7 +5,7 @@ use super::params::{Params, Q};
 use super::ring::{NttPoly, Poly};
 use crate::backend::Room;
 use crate::ct::Wiped;
-use crate::keccak::{Guest, Shake, Sponge, States, Width};
+use crate::keccak::{Guest, Shake, Sponge, States, Task, Width};
 
 /// Bytes in a block of SHAKE128, which G is.
 const G_BLOCK: usize = 168;
@@ -243,8 +243,7 @@ where
     let masks: [Option<Mask<'a>>; N] = core::array::from_fn(|_| masks.next());
     let mut seeds = Wiped([[0; 66]; N]);
     for (seed, mask) in seeds.iter_mut().zip(masks.iter().flatten()) {
-        seed[..64].copy_from_slice(mask.rho_pp);
-        seed[64..].copy_from_slice(&mask.counter.to_le_bytes());
+        *seed = mask_seed(mask.rho_pp, mask.counter);
     }
     let mut ctx = Sponge::<N>::shake256(room);
     ctx.absorb(seeds.each_ref().map(|seed| &seed[..]));
@@ -255,28 +254,65 @@ where
     }
 }
 
+/// ρ'' || counter.
+fn mask_seed(rho_pp: &[u8; 64], counter: u16) -> [u8; 66] {
+    let mut seed = [0; 66];
+    seed[..64].copy_from_slice(rho_pp);
+    seed[64..].copy_from_slice(&counter.to_le_bytes());
+    seed
+}
+
+/// y of an attempt to come: what it is sampled from, and its bytes before they are unpacked. Wiped on drop.
+pub(crate) struct MaskAhead<P: Params> {
+    seeds: Wiped<P::L_<[u8; 66]>>,
+    v: Wiped<P::L_<[u8; 640]>>,
+}
+
+impl<P: Params> MaskAhead<P> {
+    /// Zeros, to be written over.
+    pub(crate) const BLANK: Self = MaskAhead { seeds: Wiped::ZERO, v: Wiped::ZERO };
+
+    /// The hashes of ExpandMask(ρ'', κ).
+    pub(crate) fn expand(&mut self, rho_pp: &[u8; 64], kappa: u16) -> impl Iterator<Item = Task<'_>> {
+        for (seed, counter) in self.seeds.as_mut().iter_mut().zip(kappa..) {
+            *seed = mask_seed(rho_pp, counter);
+        }
+        self.seeds.as_ref().iter().zip(self.v.as_mut()).map(|(seed, v)| Task {
+            input: seed,
+            out: &mut v[..32 * P::Z_BITS as usize],
+            again: &mut [],
+        })
+    }
+
+    /// y, when the hashes are done.
+    pub(crate) fn unpack(&self, room: Room, y: &mut P::L_<Poly>) {
+        for (v, y) in self.v.as_ref().iter().zip(y.as_mut()) {
+            room.bit_unpack(P::Z_BITS, P::GAMMA1, &v[..32 * P::Z_BITS as usize], &mut y.0);
+        }
+    }
+}
+
 /// H of inputs of equal length, as many at a time as the room has states side by side.
 ///
-/// Shapes: as many outputs as inputs, of equal length, at most one block.
-pub(crate) fn h_side_by_side(room: Room, inputs: &[&[u8]], outputs: &mut [&mut [u8]]) {
-    debug_assert!(inputs.len() == outputs.len());
+/// Shapes: pairs of an input and an output; outputs of equal length, at most one block.
+pub(crate) fn h_side_by_side(room: Room, pairs: &mut [(&[u8], &mut [u8])]) {
     let mut done = 0;
-    while done < inputs.len() {
-        let (inputs, outputs) = (&inputs[done..], &mut outputs[done..]);
-        done += as_wide_as_fits!(room, inputs.len(), h_group(room, inputs, outputs));
+    while done < pairs.len() {
+        let pairs = &mut pairs[done..];
+        done += as_wide_as_fits!(room, pairs.len(), h_group(room, pairs));
     }
 }
 
 /// The first N of them.
-fn h_group<const N: usize>(room: Room, inputs: &[&[u8]], outputs: &mut [&mut [u8]])
+fn h_group<const N: usize>(room: Room, pairs: &mut [(&[u8], &mut [u8])])
 where
     States<N>: Width<N>,
 {
     let mut ctx = Sponge::<N>::shake256(room);
-    ctx.absorb(core::array::from_fn(|n| inputs[n.min(inputs.len() - 1)]));
+    ctx.absorb(core::array::from_fn(|n| pairs[n.min(pairs.len() - 1)].0));
     let mut blocks = Wiped([[0; H_BLOCK]; N]);
     ctx.squeeze(blocks.each_mut().map(|block| &mut block[..]));
-    for (block, output) in blocks.iter().zip(outputs) {
+    for (block, (_, output)) in blocks.iter().zip(pairs) {
         output.copy_from_slice(&block[..output.len()]);
     }
 }

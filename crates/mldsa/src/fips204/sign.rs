@@ -2,16 +2,15 @@
 //! stand in `nonce_seed`, `transform`, `commit`, `challenge` and `respond`, in this order. Its loop (steps 8, 10 and 32) is in
 //! `flight.rs`, because it runs for many attempts at a time.
 
-use super::encode::{sig_encode, w1_encode};
-use super::flight::Order;
-use super::params::{Array, Params};
+use super::encode::{sig_encode, w1_decode, w1_encode};
+use super::params::Params;
 use super::ring::{Ball, NttPoly, Poly, one};
-use super::round::{decompose, make_hint};
+use super::round::{decompose, make_hint, recompose};
 use super::sample::{BallBlock, h_side_by_side, sample_in_ball};
 use crate::api::{ExpandedSigningKey, ParameterSet};
 use crate::backend::Room;
 use crate::ct::{Wipe, declassify, declassify_all};
-use crate::keccak::Shake;
+use crate::keccak::{Shake, Task};
 
 /// Which check refused an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,110 +53,141 @@ pub(crate) fn nonce_seed<P: ParameterSet>(
     ctx.squeeze([rho_pp]);
 }
 
+/// What one attempt holds; wiped on drop.
+pub(crate) struct Attempt<P: Params> {
+    /// y, and z when that is made.
+    pub(crate) y: P::L_<Poly>,
+    y_hat: P::L_<NttPoly>,
+    /// LowBits(w), and r0 when that is made.
+    w0: P::K_<Poly>,
+    /// μ || w1Encode(w1).
+    commitment: [u8; COMMITMENT_MAX],
+    c_tilde: P::CTilde,
+    /// The first bytes of H(c̃).
+    block: BallBlock,
+}
+
+impl<P: Params> Attempt<P> {
+    /// Zeros, to be written over.
+    pub(crate) const BLANK: Self = {
+        Attempt {
+            y: Wipe::ZERO,
+            y_hat: Wipe::ZERO,
+            w0: Wipe::ZERO,
+            commitment: Wipe::ZERO,
+            c_tilde: Wipe::ZERO,
+            block: Wipe::ZERO,
+        }
+    };
+
+    /// Steps 15 and 16, the hashes: c̃ ← H(μ || w1Encode(w1), λ/4), and the first block of H(c̃).
+    pub(crate) fn challenge(&mut self) -> Task<'_> {
+        Task { input: &self.commitment[..64 + P::W1_LEN], out: self.c_tilde.as_mut(), again: &mut self.block }
+    }
+}
+
+impl<P: Params> Drop for Attempt<P> {
+    fn drop(&mut self) {
+        self.y.wipe();
+        self.y_hat.wipe();
+        self.w0.wipe();
+        self.commitment.wipe();
+        self.c_tilde.wipe();
+        self.block.wipe();
+    }
+}
+
 /// Room for one attempt at a time; wiped on drop.
 pub(crate) struct Scratch<P: Params> {
-    z: P::L_<Poly>,
-    r: P::K_<Poly>,
-    h: P::K_<Poly>,
+    w: Poly,
     w1: Poly,
-    r0: Poly,
-    product: Poly,
+    ct0: Poly,
+    h: P::K_<Poly>,
 }
 
 impl<P: Params> Scratch<P> {
     /// Zeros, to be written over.
-    pub(crate) fn blank() -> Self {
-        Scratch {
-            z: P::L_::from_fn(|_| Poly::ZERO),
-            r: P::K_::from_fn(|_| Poly::ZERO),
-            h: P::K_::from_fn(|_| Poly::ZERO),
-            w1: Poly::ZERO,
-            r0: Poly::ZERO,
-            product: Poly::ZERO,
-        }
-    }
+    pub(crate) const BLANK: Self = Scratch { w: Poly::ZERO, w1: Poly::ZERO, ct0: Poly::ZERO, h: Wipe::ZERO };
 }
 
 impl<P: Params> Drop for Scratch<P> {
     fn drop(&mut self) {
-        self.z.wipe();
-        self.r.wipe();
         self.h.wipe();
-        [&mut self.w1, &mut self.r0, &mut self.product].into_iter().for_each(Poly::wipe);
+        [&mut self.w, &mut self.w1, &mut self.ct0].into_iter().for_each(Poly::wipe);
     }
 }
 
 /// Step 12 of Algorithm 7, first part: NTT(y). Shapes: y from ExpandMask (step 11).
-pub(crate) fn transform<P: Params>(room: Room, y: &P::L_<Poly>, y_hat: &mut P::L_<NttPoly>) {
-    for (y, y_hat) in y.as_ref().iter().zip(y_hat.as_mut()) {
+pub(crate) fn transform<P: Params>(room: Room, attempt: &mut Attempt<P>) {
+    for (y, y_hat) in attempt.y.as_ref().iter().zip(attempt.y_hat.as_mut()) {
         y.ntt(room, y_hat);
     }
 }
 
-/// Steps 12 and 13 of Algorithm 7 for one row of Â: its polynomial of w, and its part of μ || w1Encode(HighBits(w)),
-/// which step 15 hashes.
+/// Steps 12 and 13 of Algorithm 7 for one row of Â: its polynomial of w, taken apart into w0 = LowBits(w) and its part of
+/// μ || w1Encode(HighBits(w)), which step 15 hashes.
 ///
 /// Shapes: row below k; commitment of `COMMITMENT_MAX` bytes, of which 64 + `W1_LEN` are written by all rows.
 /// Time: independent of everything.
 pub(crate) fn commit<P: ParameterSet>(
     room: Room,
-    order: &Order<'_, P>,
+    sk: &ExpandedSigningKey<P>,
+    mu: &[u8; 64],
     row: usize,
-    y_hat: &P::L_<NttPoly>,
+    attempt: &mut Attempt<P>,
     scratch: &mut Scratch<P>,
-    w: &mut P::K_<Poly>,
-    commitment: &mut [u8; COMMITMENT_MAX],
 ) {
-    let Scratch { w1, r0, .. } = scratch;
-    let w = &mut w.as_mut()[row];
+    let Attempt { y_hat, w0, commitment, .. } = attempt;
+    let Scratch { w, w1, .. } = scratch;
     // 12: w ← NTT⁻¹(Â ∘ NTT(y))
-    w.product(room, order.sk.a_hat.as_ref()[row].as_ref(), y_hat.as_ref());
+    w.product(room, sk.a_hat.as_ref()[row].as_ref(), y_hat.as_ref());
     // 13: w1 ← HighBits(w)
-    decompose::<P>(room, w, w1, r0);
+    decompose::<P>(room, w, w1, &mut w0.as_mut()[row]);
     let (first, rest) = commitment.split_at_mut(64);
-    first.copy_from_slice(order.mu);
-    let len = 32 * P::W1_BITS as usize;
-    w1_encode::<P>(room, w1, &mut rest[len * row..][..len]);
+    first.copy_from_slice(mu);
+    w1_encode::<P>(room, w1, &mut rest[row_of_w1::<P>(row)]);
 }
 
-/// Step 15 of Algorithm 7, and the first block of step 16's hash, for attempts side by side.
-///
-/// Shapes: as many of each; commitments as `commit` leaves them.
-pub(crate) fn challenge<P: Params, const A: usize>(
-    room: Room,
-    attempts: usize,
-    commitments: &[[u8; COMMITMENT_MAX]; A],
-    c_tilde: &mut [P::CTilde; A],
-    blocks: &mut [BallBlock; A],
-) {
+/// The bytes of one polynomial in w1Encode(w1).
+fn row_of_w1<P: Params>(row: usize) -> core::ops::Range<usize> {
+    let len = 32 * P::W1_BITS as usize;
+    len * row..len * (row + 1)
+}
+
+/// Steps 15 and 16 of Algorithm 7, the hashes, for attempts side by side: what [`Attempt::challenge`] does for one.
+pub(crate) fn challenge<P: Params, const A: usize>(room: Room, attempts: &mut [Attempt<P>; A], count: usize) {
     // 15: c̃ ← H(μ || w1Encode(w1), λ/4)
-    let inputs = commitments.each_ref().map(|commitment| &commitment[..64 + P::W1_LEN]);
-    let mut outputs = c_tilde.each_mut().map(|c_tilde| c_tilde.as_mut());
-    h_side_by_side(room, &inputs[..attempts], &mut outputs[..attempts]);
+    let mut hashes = attempts
+        .each_mut()
+        .map(|Attempt { commitment, c_tilde, .. }| (&commitment[..64 + P::W1_LEN], c_tilde.as_mut()));
+    h_side_by_side(room, &mut hashes[..count]);
     // 16, first part: H(c̃)
-    let inputs = c_tilde.each_ref().map(|c_tilde| c_tilde.as_ref());
-    let mut outputs = blocks.each_mut().map(|block| &mut block[..]);
-    h_side_by_side(room, &inputs[..attempts], &mut outputs[..attempts]);
+    let mut hashes = attempts.each_mut().map(|Attempt { c_tilde, block, .. }| {
+        let c_tilde: &P::CTilde = c_tilde;
+        (c_tilde.as_ref(), &mut block[..])
+    });
+    h_side_by_side(room, &mut hashes[..count]);
 }
 
 /// Steps 16 to 33 of Algorithm 7: the signature, or which check refuses the attempt.
 ///
+/// Shapes: the attempt as `commit` and `challenge` leave it; y becomes z, and w0 becomes r0.
 /// Bounds: out ‖z‖∞ < γ1 - β, at most ω ones in h.
 /// Time: independent of the key and of y; shows c̃, which check refuses, and at which polynomial (SECURITY.md, "What may
 /// leak").
 /// Differs from the standard: the order of steps is 16, 19, 21, 23 (r0), 18, 20, 23 (z), 17, 25, 28 (ct0), 26, 28 (h),
 /// 33. r0 is checked before z, and each polynomial as soon as it is there, because most attempts
 /// are refused and by r0 at that; c·s1 and c·s2 are computed without transforms, so ĉ (step 17) waits until c·t0 needs it.
+/// r0 is w0 − ⟨⟨cs2⟩⟩: below γ2 − β it is LowBits(w − ⟨⟨cs2⟩⟩), whose HighBits are w1 then, and one is below just when the
+/// other is, because ‖⟨⟨cs2⟩⟩‖∞ ≤ β and a number below γ2 decomposes in one way.
 pub(crate) fn respond<P: ParameterSet>(
     room: Room,
     sk: &ExpandedSigningKey<P>,
-    y: &P::L_<Poly>,
-    w: &P::K_<Poly>,
-    c_tilde: &P::CTilde,
-    block: &BallBlock,
+    attempt: &mut Attempt<P>,
     scratch: &mut Scratch<P>,
 ) -> Result<P::Sig, Rejection> {
-    let Scratch { z, r, h, w1, r0, product, .. } = scratch;
+    let Attempt { y, w0, commitment, c_tilde, block, .. } = attempt;
+    let Scratch { w, w1, ct0, h } = scratch;
     // c̃ of the accepted attempt is the signature's first part. Of a refused one it is a hash of a w1 that is never
     // shown; the argument that it says nothing of the key is in SECURITY.md.
     let (c_tilde, block) = declassify((c_tilde.clone(), *block));
@@ -165,44 +195,42 @@ pub(crate) fn respond<P: ParameterSet>(
     let mut c = Poly::ZERO;
     sample_in_ball::<P>(room, c_tilde.as_ref(), &block, &mut c);
     let ball = Ball::new(room, &c);
-    for ((s2, w), r) in sk.s2.as_ref().iter().zip(w.as_ref()).zip(r.as_mut()) {
-        // 19: ⟨⟨cs2⟩⟩ ← c·s2, and w − ⟨⟨cs2⟩⟩, which steps 21 and 26 both take
-        product.times_ball(room, &ball, s2);
-        r.0 = w.0;
-        r.sub(room, product);
+    let minus_ball = ball.negated();
+    for (s2, w0) in sk.s2.as_ref().iter().zip(w0.as_mut()) {
+        // 19: ⟨⟨cs2⟩⟩ ← c·s2
         // 21: r0 ← LowBits(w − ⟨⟨cs2⟩⟩)
-        decompose::<P>(room, r, w1, r0);
         // 23, second half: if ‖r0‖∞ ≥ γ2 − β then (z, h) ← ⊥
-        if !passes(r0.norm_below(room, P::GAMMA2 - P::BETA)) {
+        if !passes(w0.add_times_ball(room, &minus_ball, s2, P::GAMMA2 - P::BETA)) {
             return Err(Rejection::R0);
         }
     }
-    for ((s1, y), z) in sk.s1.as_ref().iter().zip(y.as_ref()).zip(z.as_mut()) {
+    for (s1, y) in sk.s1.as_ref().iter().zip(y.as_mut()) {
         // 18: ⟨⟨cs1⟩⟩ ← c·s1
         // 20: z ← y + ⟨⟨cs1⟩⟩
-        z.times_ball(room, &ball, s1);
-        z.add(room, y);
         // 23, first half: if ‖z‖∞ ≥ γ1 − β then (z, h) ← ⊥
-        if !passes(z.norm_below(room, P::GAMMA1 - P::BETA)) {
+        if !passes(y.add_times_ball(room, &ball, s1, P::GAMMA1 - P::BETA)) {
             return Err(Rejection::Z);
         }
     }
+    let (z, r0) = (y, w0);
     // 17: ĉ ← NTT(c)
     let mut c_hat = NttPoly::ZERO;
     c.ntt(room, &mut c_hat);
     let mut ones = 0;
-    for ((t0_hat, r), h) in sk.t0_hat.as_ref().iter().zip(r.as_mut()).zip(h.as_mut()) {
+    for (row, ((t0_hat, r0), h)) in sk.t0_hat.as_ref().iter().zip(r0.as_mut()).zip(h.as_mut()).enumerate() {
         // 25: ⟨⟨ct0⟩⟩ ← NTT⁻¹(ĉ ∘ t̂0)
-        product.product(room, one(&c_hat), one(t0_hat));
+        ct0.product(room, one(&c_hat), one(t0_hat));
         // 28: if ‖⟨⟨ct0⟩⟩‖∞ ≥ γ2 then (z, h) ← ⊥
-        if !passes(product.norm_below(room, P::GAMMA2)) {
+        if !passes(ct0.norm_below(room, P::GAMMA2)) {
             return Err(Rejection::Ct0);
         }
         // 26: h ← MakeHint(−⟨⟨ct0⟩⟩, w − ⟨⟨cs2⟩⟩ + ⟨⟨ct0⟩⟩)
-        r.add(room, product);
-        r0.0 = [0; 256];
-        r0.sub(room, product);
-        ones += make_hint::<P>(room, r0, r, h);
+        w1_decode::<P>(room, &commitment[64..][row_of_w1::<P>(row)], w1);
+        recompose::<P>(room, w1, r0); // w − ⟨⟨cs2⟩⟩
+        r0.add(room, ct0);
+        w.0 = [0; 256];
+        w.sub(room, ct0);
+        ones += make_hint::<P>(room, w, r0, h);
     }
     // 28: if the number of 1's in h is greater than ω then (z, h) ← ⊥
     if !passes(ones <= P::OMEGA) {

@@ -1,13 +1,13 @@
 //! Algorithms 3, 5 and 8: verification. Everything here is public.
 
 use super::encode::{sig_decode, w1_encode};
-use super::params::Array;
 use super::ring::{NttPoly, Poly};
 use super::round::use_hint;
 use super::sample::{BallBlock, h_side_by_side, sample_in_ball};
 use super::sign::COMMITMENT_MAX;
 use crate::api::{ExpandedVerifyingKey, ParameterSet};
 use crate::backend::Room;
+use crate::ct::Wipe;
 use crate::error::Error;
 
 /// A signature to be checked.
@@ -47,7 +47,8 @@ pub(crate) fn verify_side_by_side<P: ParameterSet, const A: usize>(
     let c_tilde: [&[u8]; A] = core::array::from_fn(|i| {
         claims.get(i).map_or(&[][..], |claim| &claim.sigma.as_ref()[..P::C_TILDE_LEN])
     });
-    h_side_by_side(room, &c_tilde[..count], &mut blocks.each_mut().map(|block| &mut block[..])[..count]);
+    let mut hashes = zip(c_tilde, blocks.each_mut().map(|block| &mut block[..]));
+    h_side_by_side(room, &mut hashes[..count]);
     let mut commitments = [[0; COMMITMENT_MAX]; A];
     let mut well_formed = [false; A];
     for (i, claim) in claims.iter().enumerate() {
@@ -56,8 +57,8 @@ pub(crate) fn verify_side_by_side<P: ParameterSet, const A: usize>(
     // 12: c̃' ← H(μ || w1Encode(w1'), λ/4)
     let mut c_tilde_prime = [[0; 64]; A];
     let inputs = commitments.each_ref().map(|commitment| &commitment[..64 + P::W1_LEN]);
-    let mut outputs = c_tilde_prime.each_mut().map(|c_tilde| &mut c_tilde[..P::C_TILDE_LEN]);
-    h_side_by_side(room, &inputs[..count], &mut outputs[..count]);
+    let outputs = c_tilde_prime.each_mut().map(|c_tilde| &mut c_tilde[..P::C_TILDE_LEN]);
+    h_side_by_side(room, &mut zip(inputs, outputs)[..count]);
     // 13: ‖z‖∞ < γ1 − β and c̃ = c̃'
     for (i, verdict) in verdicts.iter_mut().enumerate() {
         let good = well_formed[i] && c_tilde[i] == &c_tilde_prime[i][..P::C_TILDE_LEN];
@@ -75,7 +76,7 @@ fn recommit<P: ParameterSet>(
     let Claim { pk, mu, sigma } = *claim;
     // 2: (c̃, z, h) ← sigDecode(σ)
     // 3: if h = ⊥ then return false
-    let (mut z, mut h) = (P::L_::from_fn(|_| Poly::ZERO), P::K_::from_fn(|_| Poly::ZERO));
+    let (mut z, mut h) = (P::L_::<Poly>::ZERO, P::K_::<Poly>::ZERO);
     let c_tilde = sig_decode::<P>(room, sigma, &mut z, &mut h)?;
     // 13, first half: ‖z‖∞ < γ1 − β
     if !z.as_ref().iter().all(|z| z.norm_below(room, P::GAMMA1 - P::BETA)) {
@@ -86,7 +87,7 @@ fn recommit<P: ParameterSet>(
     sample_in_ball::<P>(room, c_tilde.as_ref(), block, &mut w);
     w.ntt(room, &mut c_hat);
     // 9: w'approx ← NTT⁻¹(Â ∘ NTT(z) − NTT(c) ∘ NTT(t1·2^d))
-    let mut z_hat = P::L_::from_fn(|_| NttPoly::ZERO);
+    let mut z_hat = P::L_::<NttPoly>::ZERO;
     for (z, z_hat) in z.as_ref().iter().zip(z_hat.as_mut()) {
         z.ntt(room, z_hat);
     }
@@ -101,4 +102,13 @@ fn recommit<P: ParameterSet>(
         w1_encode::<P>(room, &w1, out);
     }
     Some(())
+}
+
+/// Pairs of an input and an output.
+fn zip<'a, const A: usize>(
+    inputs: [&'a [u8]; A],
+    outputs: [&'a mut [u8]; A],
+) -> [(&'a [u8], &'a mut [u8]); A] {
+    let mut inputs = inputs.into_iter();
+    outputs.map(|output| (inputs.next().unwrap_or(&[]), output))
 }

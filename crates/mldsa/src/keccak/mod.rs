@@ -1,11 +1,16 @@
 //! FIPS 202: the sponge and the permutation, written once over 1, 4 or 8 states at a time.
 
+use crate::backend::wipe;
+use crate::ct::Wipe;
+
 mod guest;
 mod permutation;
+mod queue;
 mod sponge;
 
 pub(crate) use guest::Guest;
 pub(crate) use permutation::permute;
+pub(crate) use queue::{Task, hash_all};
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 pub(crate) use sponge::read_from;
 pub(crate) use sponge::{Shake, Sponge, Width, read};
@@ -14,3 +19,10 @@ pub(crate) use sponge::{Shake, Sponge, Width, read};
 #[derive(Clone)]
 #[repr(align(64))]
 pub(crate) struct States<const N: usize>(pub(crate) [[u64; N]; 25]);
+
+impl<const N: usize> Wipe for States<N> {
+    const ZERO: Self = States([[0; N]; 25]);
+    fn wipe(&mut self) {
+        wipe(&mut self.0)
+    }
+}

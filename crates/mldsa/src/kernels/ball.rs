@@ -4,25 +4,32 @@
 use crate::backend::{Coeffs, Lanes, wipe};
 use crate::fips204::params::Q;
 use crate::fips204::ring::{Ball, Small};
+use crate::kernels::norm::beyond;
 
 /// Registers of sums that are kept while the shifts go by.
 const TILE: usize = 4;
 
-/// c·s in R_q.
-/// FIPS 204, Algorithm 7, ML-DSA.Sign_internal (steps 18 and 19).
+/// w <- w + c·s in R_q; returns whether ‖w‖∞ < bound then.
+/// FIPS 204, Algorithm 7, ML-DSA.Sign_internal (steps 18 to 21, and the checks of step 23).
 ///
-/// Bounds: |s| <= η, at most 64 coefficients of c; out canonical, in [0, q).
-/// Time: independent of s; c, which is public (see `respond`), chooses the addresses.
+/// Bounds: |s| <= η, at most 64 coefficients of c; w canonical, in [0, q), in and out; 0 < bound <= (q - 1)/8.
+/// Time: independent of s and w; c, which is public (see `respond`), chooses the addresses.
 #[inline(always)]
-pub(crate) fn times_ball<V: Lanes>(room: V::Room, c: &Ball, s: &Small, out: &mut Coeffs) {
-    // The bytes of s are those of s + η, so that none is negative.
-    let (q, bias) = (V::splat(room, Q), V::splat(room, -(c.starts().len() as i32) * s.eta()));
-    for cell in V::cells_mut(out) {
-        bias.store(cell);
-    }
+pub(crate) fn add_times_ball<V: Lanes>(
+    room: V::Room,
+    c: &Ball,
+    s: &Small,
+    bound: i32,
+    w: &mut Coeffs,
+) -> bool {
+    let (q, limit) = (V::splat(room, Q), V::splat(room, bound - 1));
+    let mut over = V::splat(room, 0);
     let mut bytes = [0; 256];
-    // As many shifts of s as a byte can hold the sum of.
-    for starts in c.starts().chunks(s.sums()) {
+    let mut rest = c.starts();
+    loop {
+        // As many shifts of s as a byte can hold the sum of. The bytes of s are those of s + η: none is negative.
+        let starts;
+        (starts, rest) = rest.split_at(rest.len().min(s.sums()));
         for (tile, bytes) in bytes.chunks_exact_mut(TILE * V::BYTES).enumerate() {
             let mut sums = [V::no_bytes(room); TILE];
             for &start in starts {
@@ -35,13 +42,24 @@ pub(crate) fn times_ball<V: Lanes>(room: V::Room, c: &Ball, s: &Small, out: &mut
                 V::store_bytes(sum, bytes);
             }
         }
-        for (cell, bytes) in V::cells_mut(out).iter_mut().zip(bytes.chunks_exact(V::N)) {
-            (V::load(room, cell) + V::widen(room, bytes)).store(cell);
+        let cells = V::cells_mut(w).iter_mut().zip(bytes.chunks_exact(V::N));
+        let bias = V::splat(room, starts.len() as i32 * s.eta());
+        if !rest.is_empty() {
+            for (cell, bytes) in cells {
+                (V::load(room, cell) + (V::widen(room, bytes) - bias)).store(cell);
+            }
+            continue;
         }
-    }
-    for cell in V::cells_mut(out) {
-        V::load(room, cell).add_q_if_negative(q).store(cell);
+        for (cell, bytes) in cells {
+            // In (-2^8, q + 2^8), brought into [0, q) from below and from above.
+            let x = V::load(room, cell) + (V::widen(room, bytes) - bias);
+            let x = (x.add_q_if_negative(q) - q).add_q_if_negative(q);
+            over = over | beyond(room, x, limit);
+            x.store(cell);
+        }
+        break;
     }
     // With c, which the signature shows, the sums would give s away.
     wipe(&mut bytes);
+    !over.any()
 }

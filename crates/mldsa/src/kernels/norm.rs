@@ -10,17 +10,20 @@ use crate::fips204::params::{HALF_Q, Q};
 #[inline(always)]
 pub(crate) fn norm_below<V: Lanes>(room: V::Room, w: &Coeffs, bound: i32) -> bool {
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
-    let half = V::splat(room, HALF_Q);
-    let q_plus_1 = V::splat(room, Q + 1);
     let limit = V::splat(room, bound - 1);
     let mut over = V::splat(room, 0);
     for cell in V::cells(w) {
-        let a = V::load(room, cell);
-        let upper = (half - a).sar::<31>(); // -1 where a > (q - 1)/2, whose absolute value is q - a = !a + q + 1
-        let abs = (a ^ upper) + (upper & q_plus_1);
-        over = over | (limit - abs).sar::<31>();
+        over = over | beyond(room, V::load(room, cell), limit);
     }
     !over.any()
+}
+
+/// -1 where |a mod± q| > limit, 0 elsewhere. Bounds: in 0 <= a < q, 0 <= limit < (q - 1)/8.
+#[inline(always)]
+pub(crate) fn beyond<V: Lanes>(room: V::Room, a: V, limit: V) -> V {
+    let upper = (V::splat(room, HALF_Q) - a).sar::<31>(); // -1 where a > (q - 1)/2: |a| is q - a = !a + q + 1
+    let abs = (a ^ upper) + (upper & V::splat(room, Q + 1));
+    (limit - abs).sar::<31>()
 }
 
 /// The places of the coefficients that are not zero, in order; returns how many there are.

@@ -407,14 +407,16 @@ fn within<V: Lanes>(room: V::Room, mut pairs: [(V, V); 4], first: usize) -> [(V,
     layer!(2);
     layer!(1);
     let [a, b, c, d] = pairs;
-    [undo(a), undo(b), undo(c), undo(d)]
+    let undo = V::undo_exchanges;
+    [undo(a.0, a.1), undo(b.0, b.1), undo(c.0, c.1), undo(d.0, d.1)]
 }
 
 /// The layers of the inverse with len < N on four pairs of cells.
 #[inline(always)]
 fn inv_within<V: Lanes>(room: V::Room, pairs: [(V, V); 4], first: usize) -> [(V, V); 4] {
     let [a, b, c, d] = pairs;
-    let mut pairs = [exchanges(a), exchanges(b), exchanges(c), exchanges(d)];
+    let all = V::exchanges;
+    let mut pairs = [all(a.0, a.1), all(b.0, b.1), all(c.0, c.1), all(d.0, d.1)];
     macro_rules! layer {
         ($stride:literal) => {
             if V::N > $stride {
@@ -431,40 +433,6 @@ fn inv_within<V: Lanes>(room: V::Room, pairs: [(V, V); 4], first: usize) -> [(V,
     layer!(4);
     layer!(8);
     pairs
-}
-
-/// The exchanges of all layers within a pair.
-#[inline(always)]
-fn exchanges<V: Lanes>(mut pair: (V, V)) -> (V, V) {
-    macro_rules! layer {
-        ($stride:literal) => {
-            if V::N > $stride {
-                pair = V::exchange::<$stride>(pair.0, pair.1);
-            }
-        };
-    }
-    layer!(8);
-    layer!(4);
-    layer!(2);
-    layer!(1);
-    pair
-}
-
-/// The same, undone.
-#[inline(always)]
-fn undo<V: Lanes>(mut pair: (V, V)) -> (V, V) {
-    macro_rules! layer {
-        ($stride:literal) => {
-            if V::N > $stride {
-                pair = V::exchange::<$stride>(pair.0, pair.1);
-            }
-        };
-    }
-    layer!(1);
-    layer!(2);
-    layer!(4);
-    layer!(8);
-    pair
 }
 
 /// The zetas of the layers with len < N, in the order in which the exchanges leave the coefficients.

@@ -110,9 +110,11 @@ pub(crate) fn bit_pack<V: Lanes>(room: V::Room, bits: u32, b: i32, w: &Coeffs, o
 
 /// 32·bits bytes to coefficients in [0, 2^bits).
 /// FIPS 204, Algorithm 18, SimpleBitUnpack.
+///
+/// Bounds: bits in {4, 6, 10}, as above.
 #[inline(always)]
 pub(crate) fn simple_bit_unpack<V: Lanes>(room: V::Room, bits: u32, v: &[u8], out: &mut Coeffs) {
-    by_width!(bits, read(room, v, |x| x, out), 10)
+    by_width!(bits, read(room, v, |x| x, out), 4, 6, 10)
 }
 
 /// 32·bits bytes to coefficients b - x, x in [0, 2^bits), canonical in [0, q).

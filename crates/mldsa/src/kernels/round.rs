@@ -63,6 +63,17 @@ pub(crate) fn decompose<V: Lanes>(room: V::Room, gamma2: i32, r: &Coeffs, r1: &m
     }
 }
 
+/// r0 -> r1·2γ2 + r0 mod q: what Decompose took apart.
+///
+/// Bounds: in 0 <= r1 < (q-1)/(2γ2), 0 <= r0 < q; out [0, q).
+#[inline(always)]
+pub(crate) fn recompose<V: Lanes>(room: V::Room, gamma2: i32, r1: &Coeffs, r: &mut Coeffs) {
+    let (q, step) = (V::splat(room, Q), V::splat(room, 2 * gamma2));
+    for (r1, r) in V::cells(r1).iter().zip(V::cells_mut(r)) {
+        (V::load(room, r) + V::load(room, r1).mul_low(step) - q).add_q_if_negative(q).store(r);
+    }
+}
+
 /// h = 1 where adding z to r changes the high bits of r; returns the number of ones.
 /// FIPS 204, Algorithm 39, MakeHint.
 ///

@@ -3,11 +3,11 @@
 
 use super::{Chance, each_room};
 use crate::backend::{Room, all};
+use crate::ct::Wipe;
 use crate::error::Error;
 use crate::fips204::flight::{Order, sign_orders};
-use crate::fips204::keygen::blank_matrix;
 use crate::fips204::params::{HALF_Q, MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87};
-use crate::fips204::ring::Poly;
+use crate::fips204::ring::{NttPoly, Poly};
 use crate::fips204::sample::{expand_a, expand_a_and_hash};
 use crate::keccak::Shake;
 use crate::{
@@ -224,7 +224,7 @@ fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
         for seed in 0..4 {
             let public = SigningKey::<P>::from_seed(&[seed; 32]).verifying_key();
             each_room(|room| {
-                let (mut beside, mut alone) = (blank_matrix::<P>(), blank_matrix::<P>());
+                let (mut beside, mut alone) = (P::K_::<P::L_<NttPoly>>::ZERO, P::K_::<P::L_<NttPoly>>::ZERO);
                 let rho = public.encode().first_chunk().expect("ρ comes first");
                 let mut tr = [0; 64];
                 expand_a_and_hash::<P>(room, rho, &mut beside, public.encode(), &mut tr);

@@ -22,7 +22,7 @@ pub(super) struct Plan {
     pub(super) inner: Room,
     /// Which call goes wrong, counted from 0, and how.
     pub(super) fault: Option<(u64, Fault)>,
-    /// So many times `norm_below` says no before it tells the truth.
+    /// So many norms are said not to be below their bound before the truth is told.
     pub(super) refusals: u64,
 }
 
@@ -59,6 +59,15 @@ impl Faulty {
         CALLS.set(call + 1);
         (plan.inner, plan.fault.filter(|(at, _)| *at == call).map(|(_, fault)| fault))
     }
+}
+
+/// Whether a norm shall be said to be too great once more.
+fn refuses(plan: Plan) -> bool {
+    let refuses = plan.refusals > 0;
+    if refuses {
+        PLAN.set(Some(Plan { refusals: plan.refusals - 1, ..plan }));
+    }
+    refuses
 }
 
 /// Something with bits.
@@ -164,15 +173,30 @@ impl Backend for Faulty {
         }
     }
     fn norm_below(&self, w: &Coeffs, bound: i32) -> bool {
-        let plan = self.plan();
-        if plan.refusals > 0 {
-            PLAN.set(Some(Plan { refusals: plan.refusals - 1, ..plan }));
+        if refuses(self.plan()) {
             return false;
         }
         match self.turn() {
             (inner, None) => inner.norm_below(w, bound),
             (_, Some(Fault::Skip)) => true,
             (inner, Some(Fault::Flip(_))) => !inner.norm_below(w, bound),
+        }
+    }
+    fn add_times_ball(&self, c: &Ball, s: &Small, bound: i32, w: &mut Coeffs) -> bool {
+        if refuses(self.plan()) {
+            return false;
+        }
+        match self.turn() {
+            (inner, None) => inner.add_times_ball(c, s, bound, w),
+            (_, Some(Fault::Skip)) => true,
+            (inner, Some(Fault::Flip(bit))) => {
+                let below = inner.add_times_ball(c, s, bound, w);
+                if bit & 7 == 0 {
+                    return !below;
+                }
+                w[..].flip(bit >> 3 & 8191);
+                below
+            }
         }
     }
     doors! {
@@ -182,11 +206,11 @@ impl Backend for Faulty {
         fn ntt(w: &mut Coeffs), w[..];
         fn inv_ntt(w: &mut Coeffs), w[..];
         fn dot(a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs), out[..];
-        fn times_ball(c: &Ball, s: &Small, out: &mut Coeffs), out[..];
         fn add(a: &mut Coeffs, b: &Coeffs), a[..];
         fn sub(a: &mut Coeffs, b: &Coeffs), a[..];
         fn power2round(r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs), r1[..], r0[..];
         fn decompose(gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs), r1[..], r0[..];
+        fn recompose(gamma2: i32, r1: &Coeffs, r: &mut Coeffs), r[..];
         fn make_hint(gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32 = 0, h[..];
         fn use_hint(gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs), out[..];
         fn places(w: &Coeffs, out: &mut [i32; PLACES]) -> usize = 0, out[..];

@@ -251,9 +251,26 @@ fn products_with_the_challenge_are_those_of_the_schoolbook() {
             for c in &challenges {
                 let expected = model::product(c, &s);
                 each_room(|room| {
-                    let mut found = Poly([1; 256]);
-                    found.times_ball(room, &Ball::new(room, &Poly(*c)), &small);
-                    assert_eq!(found.0, expected, "{} η = {eta}", room.name());
+                    for w in [[0; 256], [Q - 1; 256], core::array::from_fn(|i| (i as i32 * 32_749) % Q)] {
+                        let sum =
+                            core::array::from_fn(|i| model::mod_q(i64::from(w[i]) + i64::from(expected[i])));
+                        let norm = sum.iter().map(|x: &i32| (*x).min(Q - x)).max().unwrap_or(0);
+                        let ball = Ball::new(room, &Poly(*c));
+                        for bound in [1, norm, norm + 1, (1 << 19) - 196] {
+                            let bound = bound.clamp(1, (Q - 1) / 8);
+                            let mut found = Poly(w);
+                            let below = found.add_times_ball(room, &ball, &small, bound);
+                            assert_eq!(found.0, sum, "{} η = {eta}", room.name());
+                            assert_eq!(
+                                below,
+                                norm < bound,
+                                "{} η = {eta}: {norm} below {bound}",
+                                room.name()
+                            );
+                            found.add_times_ball(room, &ball.negated(), &small, bound);
+                            assert_eq!(found.0, w, "{} η = {eta}, there and back", room.name());
+                        }
+                    }
                 });
             }
         }

@@ -11,14 +11,14 @@
 use crate::backend::{Room, active};
 use crate::ct::{self, Wipe, Wiped};
 use crate::error::Error;
-use crate::fips204::encode::{SkParts, minus_times_2_pow_d, pk_decode, pk_encode, sk_decode, sk_encode};
+use crate::fips204::encode::{minus_times_2_pow_d, pk_decode, sk_decode, sk_encode};
 use crate::fips204::flight::sign_internal;
 use crate::fips204::keygen::{KeyPair, keygen_internal, public_part};
 use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
 use crate::fips204::ring::{NttPoly, Poly, Small};
-use crate::fips204::sample::{expand_a, expand_a_and_hash};
+use crate::fips204::sample::expand_a_beside;
 use crate::fips204::verify::{Claim, verify_internal};
-use crate::keccak::Shake;
+use crate::keccak::{Guest, Shake};
 use crate::message::{Context, MU_LEN, Mu, MuHasher, PreHash};
 use crate::random::Randomness;
 use core::fmt;
@@ -195,23 +195,22 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     fn read(&mut self, room: Room, sk: &[u8]) -> bool {
         let mut given = KeyPair::<P>::BLANK;
         let in_range = sk_decode::<P>(room, sk, &mut given.sk);
-        let SkParts { rho, tr, s1, s2, t0, .. } = &given.sk;
-        expand_a::<P>(room, rho, &mut self.a_hat);
-        let mut made_t0 = Wiped::<P::K_<Poly>>::ZERO;
-        let t1 = public_part::<P>(room, &self.a_hat, s1.as_ref(), s2.as_ref(), made_t0.as_mut());
-        let pk = pk_encode::<P>(room, rho, t1.as_ref());
-        let made_tr: [u8; 64] = Shake::h(room, &[pk.as_ref()]);
-        let agree = |given: &Poly, made: &mut Poly| {
-            made.sub(room, given);
-            made.norm_below(room, 1)
+        let claimed_tr = given.sk.tr;
+        let mut claimed_t0 = Wiped::<P::K_<Poly>>::ZERO;
+        for (claimed, t0) in claimed_t0.as_mut().iter_mut().zip(given.sk.t0.as_ref()) {
+            claimed.0 = t0.0;
+        }
+        public_part::<P>(room, &mut given.sk, &mut self.a_hat, &mut given.pk);
+        let agree = |claimed: &mut Poly, made: &Poly| {
+            claimed.sub(room, made);
+            claimed.norm_below(room, 1)
         };
-        let t0_agrees = t0
-            .as_ref()
-            .iter()
-            .zip(made_t0.as_mut())
-            .fold(true, |all, (given, made)| agree(given, made) & all);
-        let tr_agrees = ct::equal(&made_tr, tr);
-        given.pk = pk;
+        let t0_agrees = claimed_t0
+            .as_mut()
+            .iter_mut()
+            .zip(given.sk.t0.as_ref())
+            .fold(true, |all, (claimed, made)| agree(claimed, made) & all);
+        let tr_agrees = ct::equal(&claimed_tr, &given.sk.tr);
         // A key is refused or not, and nobody is told by which check.
         let agrees = ct::declassify(in_range & t0_agrees & tr_agrees);
         if agrees {
@@ -403,7 +402,9 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
     /// Computes everything that a key fixes.
     fn fill(&mut self, room: Room, key: &VerifyingKey<P>) {
         let (rho, t1) = pk_decode::<P>(room, &key.pk);
-        expand_a_and_hash::<P>(room, rho, &mut self.a_hat, key.encode(), &mut self.tr);
+        let mut hash = Guest::shake256_of(key.encode());
+        expand_a_beside::<P>(room, rho, &mut self.a_hat, &mut hash, |_, _| ());
+        self.tr = hash.finish(room);
         let minus_t1_hat: &mut [NttPoly] = self.minus_t1_hat.as_mut();
         for (t1, hat) in t1.zip(minus_t1_hat) {
             minus_times_2_pow_d(&t1).ntt(room, hat);

@@ -5,16 +5,17 @@ use super::ring::Poly;
 use crate::backend::{PLACES, Room};
 use crate::ct::{Wipe, Wiped};
 
-/// pk = ρ || t1, ten bits a coefficient.
+/// pk = ρ || t1, ten bits a coefficient: writes ρ, and gives the places of t1 for `t1_encode`.
 /// FIPS 204, Algorithm 22, pkEncode.
-pub(crate) fn pk_encode<P: Params>(room: Room, rho: &[u8; 32], t1: &[Poly]) -> P::Pk {
-    let mut pk = P::Pk::ZERO;
-    let (first, rest) = pk.as_mut().split_at_mut(32);
+pub(crate) fn pk_encode<'a>(rho: &[u8; 32], pk: &'a mut [u8]) -> impl Iterator<Item = &'a mut [u8]> {
+    let (first, rest) = pk.split_at_mut(32);
     first.copy_from_slice(rho);
-    for (t1, bytes) in t1.iter().zip(rest.chunks_exact_mut(32 * 10)) {
-        room.simple_bit_pack(10, &t1.0, bytes);
-    }
-    pk
+    rest.chunks_exact_mut(32 * 10)
+}
+
+/// One polynomial of t1. Shapes: out 320 bytes.
+pub(crate) fn t1_encode(room: Room, t1: &Poly, out: &mut [u8]) {
+    room.simple_bit_pack(10, &t1.0, out)
 }
 
 /// ρ, and the polynomials of t1. Every string of the right length is a public key.

@@ -1,13 +1,13 @@
 //! Algorithms 1 and 6: key generation.
 
-use super::encode::{SkParts, pk_encode};
+use super::encode::{SkParts, pk_encode, t1_encode};
 use super::params::Params;
 use super::ring::{NttPoly, Poly};
 use super::round::power2round;
-use super::sample::{expand_a, expand_s};
+use super::sample::{expand_a_beside, expand_s};
 use crate::backend::Room;
 use crate::ct::{Wipe, Wiped, declassify, declassify_all};
-use crate::keccak::Shake;
+use crate::keccak::{Guest, Shake};
 
 /// The keys that a seed fixes.
 pub(crate) struct KeyPair<P: Params> {
@@ -34,16 +34,10 @@ pub(crate) fn keygen_internal<P: Params>(
     let KeyPair { pk, sk } = pair;
     sk.rho = declassify(part(&seeds, 0)); // the first 32 bytes of the public key
     sk.k.copy_from_slice(&seeds[96..]);
-    // 3: Â ← ExpandA(ρ)
-    expand_a::<P>(room, &sk.rho, a_hat);
     // 4: (s1, s2) ← ExpandS(ρ')
     expand_s::<P>(room, &rho_prime, &mut sk.s1, &mut sk.s2);
-    // 5 and 6: (t1, t0) ← Power2Round(NTT⁻¹(Â ∘ NTT(s1)) + s2)
-    let t1 = public_part::<P>(room, a_hat, sk.s1.as_ref(), sk.s2.as_ref(), sk.t0.as_mut());
-    // 8: pk ← pkEncode(ρ, t1)
-    *pk = pk_encode::<P>(room, &sk.rho, declassify_all(t1.as_ref())); // the public key
-    // 9: tr ← H(pk, 64)
-    sk.tr = Shake::h(room, &[pk.as_ref()]);
+    // 3, and 5 to 9
+    public_part::<P>(room, sk, a_hat, pk);
 }
 
 impl<P: Params> KeyPair<P> {
@@ -61,28 +55,40 @@ impl<P: Params> KeyPair<P> {
     };
 }
 
-/// t = A·s1 + s2, as t1 and t0: steps 5 and 6, which the import of an expanded key repeats.
+/// Steps 3 and 5 to 9 of Algorithm 6: Â, pk, t0 and tr of ρ, s1 and s2; the import of an expanded key repeats them.
 ///
 /// A·s1 alone gives s1 away, so it is wiped.
+/// Differs from the standard: each row of Â is used as soon as it is there, and pk hashed while the others are expanded.
 pub(crate) fn public_part<P: Params>(
     room: Room,
-    a_hat: &P::K_<P::L_<NttPoly>>,
-    s1: &[Poly],
-    s2: &[Poly],
-    t0: &mut [Poly],
-) -> P::K_<Poly> {
+    sk: &mut SkParts<P>,
+    a_hat: &mut P::K_<P::L_<NttPoly>>,
+    pk: &mut P::Pk,
+) {
+    let SkParts { rho, s1, s2, t0, tr, .. } = sk;
     let mut s1_hat = Wiped::<P::L_<NttPoly>>::ZERO;
-    for (s1_hat, s1) in s1_hat.as_mut().iter_mut().zip(s1) {
+    for (s1_hat, s1) in s1_hat.as_mut().iter_mut().zip(s1.as_ref()) {
         s1.ntt(room, s1_hat);
     }
-    let mut t = Wiped(Poly::ZERO);
-    let mut t1 = P::K_::<Poly>::ZERO;
-    for ((row, s2), (t1, t0)) in a_hat.as_ref().iter().zip(s2).zip(t1.as_mut().iter_mut().zip(t0)) {
-        t.product(room, row.as_ref(), s1_hat.as_ref());
+    let (mut t, mut t1) = (Wiped(Poly::ZERO), Poly::ZERO);
+    let mut hash = Guest::shake256();
+    hash.feed(rho);
+    // 8: pk ← pkEncode(ρ, t1), row by row below
+    let mut rows = s2.as_ref().iter().zip(t0.as_mut()).zip(pk_encode(rho, pk.as_mut()));
+    // 3: Â ← ExpandA(ρ)
+    expand_a_beside::<P>(room, rho, a_hat, &mut hash, |row, hash| {
+        let Some(((s2, t0), bytes)) = rows.next() else { return };
+        // 5: t ← NTT⁻¹(Â ∘ NTT(s1)) + s2
+        t.product(room, row, s1_hat.as_ref());
         t.add(room, s2);
-        power2round(room, &t, t1, t0);
-    }
-    t1
+        // 6: (t1, t0) ← Power2Round(t)
+        power2round(room, &t, &mut t1, t0);
+        declassify_all(&t1.0); // the public key
+        t1_encode(room, &t1, bytes);
+        hash.feed(bytes);
+    });
+    // 9: tr ← H(pk, 64)
+    *tr = hash.finish(room);
 }
 
 /// N bytes from `at` on.

@@ -70,39 +70,34 @@ pub(crate) fn sample_in_ball<P: Params>(room: Room, c_tilde: &[u8], block: &Ball
     }
 }
 
-/// Â, row by row.
+/// Â, row by row, and a hash beside it: in a room with eight states seven sample and one hashes. `each_row` sees each row
+/// as soon as it is there, and may have something for the hash.
 /// FIPS 204, Algorithm 32, ExpandA.
 ///
 /// Shapes: k rows of l polynomials in T_q. Entry (r, s) is sampled from ρ || s || r.
-pub(crate) fn expand_a<P: Params>(room: Room, rho: &[u8; 32], a_hat: &mut P::K_<P::L_<NttPoly>>) {
-    let mut entry = 0;
-    while entry < P::K * P::L {
-        entry +=
-            as_wide_as_fits!(room, P::K * P::L - entry, rej_ntt_poly(room, rho, entry, P::L, a_hat.as_mut()));
-    }
-}
-
-/// Â as `expand_a` makes it, and H(pk, 64) beside it: in a room with eight states seven sample and one hashes.
-/// FIPS 204, Algorithm 8, ML-DSA.Verify_internal (steps 5 and 6).
-///
-/// Shapes: tr 64 bytes.
-pub(crate) fn expand_a_and_hash<P: Params>(
+pub(crate) fn expand_a_beside<P: Params>(
     room: Room,
     rho: &[u8; 32],
     a_hat: &mut P::K_<P::L_<NttPoly>>,
-    pk: &[u8],
-    tr: &mut [u8; 64],
+    hash: &mut Guest,
+    mut each_row: impl FnMut(&[NttPoly], &mut Guest),
 ) {
-    let mut guest = Guest::shake256(pk);
-    if room.width() < 8 {
-        expand_a::<P>(room, rho, a_hat);
-    } else {
-        for entry in (0..P::K * P::L).step_by(7) {
-            let permute = |states: &mut States<8>, room| guest.permute_beside(states, room);
-            rej_ntt_polys::<8>(room, rho, entry, 7, P::L, a_hat.as_mut(), permute);
+    let (entries, mut done, mut row) = (P::K * P::L, 0, 0);
+    // The 16 entries of level 44 are two groups of eight: rows to be hashed would come when there is no group left.
+    let beside = room.width() == 8 && (hash.is_complete() || entries > 16);
+    while done < entries {
+        done += if !beside {
+            as_wide_as_fits!(room, entries - done, rej_ntt_poly(room, rho, done, P::L, a_hat.as_mut()))
+        } else {
+            let permute = |states: &mut States<8>, room| hash.permute_beside(states, room);
+            rej_ntt_polys::<8>(room, rho, done, 7, P::L, a_hat.as_mut(), permute);
+            7
+        };
+        while row < P::K && P::L * (row + 1) <= done {
+            each_row(a_hat.as_ref()[row].as_ref(), hash);
+            row += 1;
         }
     }
-    *tr = guest.finish(room);
 }
 
 /// N entries of Â from `entry` on.

@@ -6,20 +6,48 @@ use crate::backend::Room;
 /// Bytes a block of SHAKE256.
 const RATE: usize = 136;
 
-/// SHAKE256 of an input, permuted in the last of eight states beside seven that belong to somebody else.
-pub(crate) struct Guest<'a> {
+/// Bytes of the longest input: a public key of ML-DSA-87.
+const INPUT_MAX: usize = 2592;
+
+/// SHAKE256 of an input that may come in pieces, permuted in the last of eight states beside seven that belong to
+/// somebody else. For public input: nothing is wiped.
+pub(crate) struct Guest {
     state: [u64; 25],
-    /// What was not absorbed yet.
-    input: &'a [u8],
+    input: [u8; INPUT_MAX],
+    /// Bytes of the input that are here, and of these, that were absorbed.
+    len: usize,
+    absorbed: usize,
+    /// No more comes.
+    complete: bool,
     padded: bool,
 }
 
-impl<'a> Guest<'a> {
-    pub(crate) fn shake256(input: &'a [u8]) -> Self {
-        Guest { state: [0; 25], input, padded: false }
+impl Guest {
+    /// Of an input that is to come.
+    pub(crate) fn shake256() -> Self {
+        Guest { state: [0; 25], input: [0; _], len: 0, absorbed: 0, complete: false, padded: false }
     }
 
-    /// Permutes eight states, the last of which is the guest's for as long as it has blocks to absorb.
+    /// Of an input that is here. Bounds: at most 2592 bytes.
+    pub(crate) fn shake256_of(input: &[u8]) -> Self {
+        let mut guest = Self::shake256();
+        guest.feed(input);
+        guest.complete = true;
+        guest
+    }
+
+    /// Whether the whole input is here.
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+
+    /// The next piece. Bounds: at most 2592 bytes in all.
+    pub(crate) fn feed(&mut self, piece: &[u8]) {
+        self.input[self.len..self.len + piece.len()].copy_from_slice(piece);
+        self.len += piece.len();
+    }
+
+    /// Permutes eight states, the last of which is the guest's where it has a block to absorb.
     pub(crate) fn permute_beside(&mut self, states: &mut States<8>, room: Room) {
         let enters = self.absorb_block();
         if enters {
@@ -35,6 +63,7 @@ impl<'a> Guest<'a> {
 
     /// The first 64 bytes; what is left of the input is absorbed alone.
     pub(crate) fn finish(mut self, room: Room) -> [u8; 64] {
+        self.complete = true;
         while self.absorb_block() {
             let mut alone = States(self.state.map(|word| [word]));
             alone.permute(room);
@@ -47,18 +76,16 @@ impl<'a> Guest<'a> {
         out
     }
 
-    /// The next block, or the last with its padding (FIPS 202, 5.1 and 6.2); false if there is none.
+    /// The next block, or the last with its padding (FIPS 202, 5.1 and 6.2); false if there is none yet, or no more.
     fn absorb_block(&mut self) -> bool {
         let mut last = [0; RATE];
-        let block = match self.input.split_first_chunk::<RATE>() {
-            _ if self.padded => return false,
-            Some((block, rest)) => {
-                self.input = rest;
-                block
-            }
+        let rest = &self.input[self.absorbed..self.len];
+        let block = match rest.first_chunk::<RATE>() {
+            Some(block) => block,
+            None if !self.complete || self.padded => return false,
             None => {
-                last[..self.input.len()].copy_from_slice(self.input);
-                last[self.input.len()] = 0x1f;
+                last[..rest.len()].copy_from_slice(rest);
+                last[rest.len()] = 0x1f;
                 last[RATE - 1] |= 0x80;
                 self.padded = true;
                 &last
@@ -67,6 +94,7 @@ impl<'a> Guest<'a> {
         for (word, bytes) in self.state.iter_mut().zip(block.as_chunks::<8>().0) {
             *word ^= u64::from_le_bytes(*bytes);
         }
+        self.absorbed = self.len.min(self.absorbed + RATE);
         true
     }
 }

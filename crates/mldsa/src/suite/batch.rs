@@ -6,10 +6,10 @@ use crate::backend::{Room, all};
 use crate::ct::Wipe;
 use crate::error::Error;
 use crate::fips204::flight::{Order, sign_orders};
-use crate::fips204::params::{HALF_Q, MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87};
+use crate::fips204::params::{HALF_Q, MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, Q};
 use crate::fips204::ring::{NttPoly, Poly};
-use crate::fips204::sample::{expand_a, expand_a_and_hash};
-use crate::keccak::Shake;
+use crate::fips204::sample::expand_a_beside;
+use crate::keccak::{self, Guest, Shake, Sponge, hash_all};
 use crate::{
     CpuEngine, Engine, ExpandedSigningKey, KeygenJob, Mu, ParameterSet, SignJob, Signature, SigningKey,
     VerifyJob,
@@ -217,32 +217,88 @@ fn batches_of_nothing_and_of_answered_jobs() {
     });
 }
 
-/// The public key is hashed beside the matrix in a room with eight states, and alone elsewhere: the same hash.
+/// The public key is hashed beside the matrix in a room with eight states, and alone elsewhere: the same hash, whether it
+/// is there from the beginning or comes in pieces. And the matrix is what a naive sampler gives.
 #[test]
 fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
     fn level<P: ParameterSet>() {
         for seed in 0..4 {
             let public = SigningKey::<P>::from_seed(&[seed; 32]).verifying_key();
             each_room(|room| {
-                let (mut beside, mut alone) = (P::K_::<P::L_<NttPoly>>::ZERO, P::K_::<P::L_<NttPoly>>::ZERO);
                 let rho = public.encode().first_chunk().expect("ρ comes first");
-                let mut tr = [0; 64];
-                expand_a_and_hash::<P>(room, rho, &mut beside, public.encode(), &mut tr);
-                assert_eq!(tr, Shake::h(room, &[public.encode()]), "{} {}", P::LEVEL, room.name());
-                expand_a::<P>(room, rho, &mut alone);
-                let rows = beside.as_ref().iter().zip(alone.as_ref());
-                for (a, b) in rows.flat_map(|(a, b)| a.as_ref().iter().zip(b.as_ref())) {
-                    assert_eq!(a.0, b.0, "{} {}", P::LEVEL, room.name());
-                }
-                // Inputs that end at every place of a block.
-                for len in 0..=2 * 136 + 1 {
+                let mut a_hat: P::K_<P::L_<NttPoly>> = Wipe::ZERO;
+                // Inputs that end at every place of a block, and the whole.
+                for len in (0..=2 * 136 + 1).chain([public.encode().len()]) {
                     let input = &public.encode()[..len];
-                    expand_a_and_hash::<P>(room, rho, &mut beside, input, &mut tr);
-                    assert_eq!(tr, Shake::h(room, &[input]), "{} {} {len} bytes", P::LEVEL, room.name());
+                    let expected: [u8; 64] = Shake::h(room, &[input]);
+                    let mut hash = Guest::shake256_of(input);
+                    expand_a_beside::<P>(room, rho, &mut a_hat, &mut hash, |_, _| ());
+                    assert_eq!(hash.finish(room), expected, "{} {} {len} bytes", P::LEVEL, room.name());
+                    let (mut hash, mut pieces) = (Guest::shake256(), input.chunks(len / P::K + 1));
+                    expand_a_beside::<P>(room, rho, &mut a_hat, &mut hash, |_, hash| {
+                        hash.feed(pieces.next().unwrap_or(&[]));
+                    });
+                    assert_eq!(hash.finish(room), expected, "{} {} {len} bytes fed", P::LEVEL, room.name());
+                }
+                for (r, row) in a_hat.as_ref().iter().enumerate() {
+                    for (s, entry) in row.as_ref().iter().enumerate() {
+                        assert_eq!(entry.0, naive_entry(room, rho, r, s), "{} {}", P::LEVEL, room.name());
+                    }
                 }
             });
         }
     }
+    /// Algorithm 30, byte by byte.
+    fn naive_entry(room: Room, rho: &[u8; 32], r: usize, s: usize) -> [i32; 256] {
+        let mut ctx = Sponge::<1>::shake128(room);
+        ctx.absorb([rho]);
+        ctx.absorb([&[s as u8, r as u8]]);
+        core::array::from_fn(|_| {
+            loop {
+                let mut bytes = [0; 3];
+                ctx.squeeze([&mut bytes]);
+                let z = i32::from_le_bytes([bytes[0], bytes[1], bytes[2] & 127, 0]);
+                if z < Q {
+                    break z;
+                }
+            }
+        })
+    }
     level::<MlDsa44>();
     level::<MlDsa87>();
+}
+
+/// Tasks of every length side by side, more than there are states, with and without a second hash of the first's output.
+#[test]
+fn hashes_of_different_lengths_side_by_side_are_those_alone() {
+    let input: Vec<u8> = (0..600u32).map(|i| (i * 7 + i / 9) as u8).collect();
+    let lengths = [0, 1, 7, 8, 66, 127, 128, 135, 136, 137, 143, 144, 271, 272, 273, 599];
+    let outputs = [1, 32, 48, 64, 135, 136, 137, 272, 576, 640];
+    each_room(|room| {
+        for seed in 0..40 {
+            let mut chance = Chance::new(seed);
+            let mut pick = |from: &[usize]| from[chance.next() as usize % from.len()];
+            let shapes: Vec<_> =
+                (0..19).map(|_| (pick(&lengths), pick(&outputs), pick(&[0, 0, 0, 1, 136, 300]))).collect();
+            let mut made: Vec<_> =
+                shapes.iter().map(|(_, out, again)| (std::vec![0; *out], std::vec![0; *again])).collect();
+            let tasks = shapes.iter().zip(&mut made).map(|((len, ..), (out, again))| keccak::Task {
+                input: &input[600 - len..],
+                out,
+                again,
+            });
+            hash_all(room, tasks);
+            for ((len, out, again), made) in shapes.iter().zip(&made) {
+                let alone = |input: &[u8], len: usize| {
+                    let mut ctx = Shake::shake256(room);
+                    ctx.absorb([input]);
+                    let mut out = std::vec![0; len];
+                    ctx.squeeze([&mut out]);
+                    out
+                };
+                assert_eq!(made.0, alone(&input[600 - len..], *out), "{} {len} to {out}", room.name());
+                assert_eq!(made.1, alone(&made.0, *again), "{} {len} to {out}, again {again}", room.name());
+            }
+        }
+    });
 }

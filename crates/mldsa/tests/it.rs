@@ -9,6 +9,7 @@
 //! | `runner` | does the vector runner notice what is wrong with a file |
 //! | `signing` | randomness, hedging, attempts, import of expanded keys |
 //! | `doors` | streaming, pre-hashing, batches, rooms, `Debug` |
+//! | `texts` | what `Debug` and errors say |
 //! | `model`, `forge` | a naive second reading of the standard, and signatures forged with it under t1 = 0 |
 //! | `peers` | the two other implementations |
 //! | `vectors` | the runner, which the example `vectors` shares |
@@ -25,6 +26,7 @@ mod peers;
 mod registry;
 mod runner;
 mod signing;
+mod texts;
 #[allow(dead_code, reason = "shared with the example, which uses more of it")]
 mod vectors;
 

@@ -10,6 +10,7 @@ mod faults;
 pub(crate) mod faulty;
 mod interval;
 mod model;
+mod wipes;
 
 use crate::backend::{Coeffs, Room, all};
 use crate::fips204::flight::sign_internal;

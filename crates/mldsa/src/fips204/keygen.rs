@@ -6,7 +6,7 @@ use super::ring::{NttPoly, Poly};
 use super::round::power2round;
 use super::sample::{expand_a_beside, expand_s};
 use crate::backend::Room;
-use crate::ct::{Wipe, Wiped, declassify, declassify_all};
+use crate::ct::{Wipe, Wiped, declassify_all};
 use crate::keccak::{Guest, Shake};
 
 /// The keys that a seed fixes.
@@ -29,11 +29,15 @@ pub(crate) fn keygen_internal<P: Params>(
     a_hat: &mut P::K_<P::L_<NttPoly>>,
 ) {
     // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
-    let seeds = Wiped(Shake::h::<128>(room, &[xi, &[P::K as u8, P::L as u8]]));
-    let rho_prime = Wiped(part::<64>(&seeds, 32));
     let KeyPair { pk, sk } = pair;
-    sk.rho = declassify(part(&seeds, 0)); // the first 32 bytes of the public key
-    sk.k.copy_from_slice(&seeds[96..]);
+    let mut rho_prime = Wiped([0; 64]);
+    let mut ctx = Shake::shake256(room);
+    ctx.absorb([xi]);
+    ctx.absorb([&[P::K as u8, P::L as u8]]);
+    ctx.squeeze([&mut sk.rho]);
+    ctx.squeeze([&mut *rho_prime]);
+    ctx.squeeze([&mut *sk.k]);
+    declassify_all(&sk.rho); // the first 32 bytes of the public key
     // 4: (s1, s2) ← ExpandS(ρ')
     expand_s::<P>(room, &rho_prime, &mut sk.s1, &mut sk.s2);
     // 3, and 5 to 9
@@ -89,9 +93,4 @@ pub(crate) fn public_part<P: Params>(
     });
     // 9: tr ← H(pk, 64)
     *tr = hash.finish(room);
-}
-
-/// N bytes from `at` on.
-fn part<const N: usize>(bytes: &[u8; 128], at: usize) -> [u8; N] {
-    core::array::from_fn(|i| bytes[at + i])
 }

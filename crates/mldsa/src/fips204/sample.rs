@@ -238,7 +238,7 @@ where
     let masks: [Option<Mask<'a>>; N] = core::array::from_fn(|_| masks.next());
     let mut seeds = Wiped([[0; 66]; N]);
     for (seed, mask) in seeds.iter_mut().zip(masks.iter().flatten()) {
-        *seed = mask_seed(mask.rho_pp, mask.counter);
+        mask_seed(mask.rho_pp, mask.counter, seed);
     }
     let mut ctx = Sponge::<N>::shake256(room);
     ctx.absorb(seeds.each_ref().map(|seed| &seed[..]));
@@ -250,11 +250,9 @@ where
 }
 
 /// ρ'' || counter.
-fn mask_seed(rho_pp: &[u8; 64], counter: u16) -> [u8; 66] {
-    let mut seed = [0; 66];
+fn mask_seed(rho_pp: &[u8; 64], counter: u16, seed: &mut [u8; 66]) {
     seed[..64].copy_from_slice(rho_pp);
     seed[64..].copy_from_slice(&counter.to_le_bytes());
-    seed
 }
 
 /// y of an attempt to come: what it is sampled from, and its bytes before they are unpacked. Wiped on drop.
@@ -270,7 +268,7 @@ impl<P: Params> MaskAhead<P> {
     /// The hashes of ExpandMask(ρ'', κ).
     pub(crate) fn expand(&mut self, rho_pp: &[u8; 64], kappa: u16) -> impl Iterator<Item = Task<'_>> {
         for (seed, counter) in self.seeds.as_mut().iter_mut().zip(kappa..) {
-            *seed = mask_seed(rho_pp, counter);
+            mask_seed(rho_pp, counter, seed);
         }
         self.seeds.as_ref().iter().zip(self.v.as_mut()).map(|(seed, v)| Task {
             input: seed,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sealstone_jose::Algorithm;
 
 use crate::Error;
-use crate::client::{Client, ClientSecret, Grant};
+use crate::client::{AuthMethod, Authentication, Client, ClientSecret, Grant};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
@@ -27,13 +27,15 @@ pub struct Admin {
 }
 
 /// A client to be registered. `NewClient::default()` may get ML-DSA-65 tokens for 15 minutes by client credentials,
-/// without scopes, for the issuer as audience.
+/// without scopes, for the issuer as audience, and sends its secret by `client_secret_basic`.
 #[derive(Clone, Debug)]
 pub struct NewClient {
     /// The algorithm of its tokens: one of `tokens.algorithms`.
     pub algorithm: Algorithm,
     /// The audiences of its tokens. Empty: the issuer.
     pub audiences: Vec<String>,
+    /// How it proves who it is.
+    pub auth_method: AuthMethod,
     /// What it may ask the token endpoint for.
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
@@ -53,6 +55,7 @@ impl Default for NewClient {
         Self {
             algorithm: Algorithm::MlDsa65,
             audiences: Vec::new(),
+            auth_method: AuthMethod::default(),
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
@@ -101,13 +104,16 @@ impl Admin {
         let client = Client {
             algorithm: new.algorithm,
             audiences: new.audiences,
+            authentication: match new.auth_method {
+                AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(secret.hash()),
+                AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(secret.hash()),
+            },
             created_at: now,
             grants: new.grants,
             id: id.clone(),
             name: new.name,
             resources: new.resources,
             scopes: new.scopes,
-            secret_hash: secret.hash(),
             token_lifetime_seconds: new.token_lifetime_seconds,
         };
         let record =

@@ -44,7 +44,7 @@ pub mod store;
 pub mod tls;
 
 pub use admin::{Admin, NewClient};
-pub use client::{Client, ClientSecret, Grant};
+pub use client::{AuthMethod, Authentication, Client, ClientSecret, Grant};
 pub use clock::{Clock, Randomness};
 pub use config::Config;
 pub use error::{ConfigError, Error};

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use sealstone_auth::protocol::discovery;
 use sealstone_auth::protocol::{Code, OAuthError, Parameters, client_auth};
 use sealstone_auth::store::{Kind, NewRecord, Sqlite, Version, Write};
-use sealstone_auth::{Grant, Issuer, NewClient};
+use sealstone_auth::{AuthMethod, Grant, Issuer, NewClient};
 use sealstone_jose::jws::Unverified;
 use sealstone_jose::jwt::{self, Claims, Rules};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey, UnixSeconds};
@@ -179,13 +179,13 @@ async fn authenticate(house: &House, headers: &[&str], form: &str) -> Result<Str
 async fn rfc6749_s2_3_1_basic_and_post() {
     let house = House::build().await;
     let who = house.es256().await;
-    let Credentials { id, secret } = &who;
+    let id = &who.id;
     assert_eq!(authenticate(&house, &[&who.basic()], "").await.unwrap(), *id);
     assert_eq!(authenticate(&house, &[&who.basic()], &format!("client_id={id}")).await.unwrap(), *id);
-    assert_eq!(
-        authenticate(&house, &[], &format!("client_id={id}&client_secret={secret}")).await.unwrap(),
-        *id
-    );
+    let post = NewClient { auth_method: AuthMethod::ClientSecretPost, ..NewClient::default() };
+    let Credentials { id: posting, secret: posted } = house.client(post).await;
+    let form = format!("client_id={posting}&client_secret={posted}");
+    assert_eq!(authenticate(&house, &[], &form).await.unwrap(), posting);
     let scheme = who.basic().replace("Basic ", "bAsIc  ");
     assert_eq!(
         authenticate(&house, &[&scheme], "").await.unwrap(),
@@ -203,6 +203,48 @@ async fn rfc6749_s2_3_1_basic_is_form_urlencoded_inside() {
     assert_eq!(authenticate(&house, &[&encoded], "").await.unwrap(), who.id);
     let raw = who.basic();
     assert_eq!(code(authenticate(&house, &[&raw], "").await), Code::InvalidClient);
+}
+
+/// A client has the one method that it is registered for: the right secret by the other one is no proof.
+#[tokio::test]
+async fn rfc7591_s2_only_the_registered_method() {
+    let house = House::build().await;
+    for auth_method in [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost] {
+        let who = house.client(NewClient { auth_method, ..NewClient::default() }).await;
+        let form = format!("client_id={}&client_secret={}", who.id, who.secret);
+        let wrong = format!("client_id={}&client_secret={}", who.id, who.secret.to_uppercase());
+        let by_header = authenticate(&house, &[&who.basic()], "").await;
+        let by_form = authenticate(&house, &[], &form).await;
+        let (good, bad) = match auth_method {
+            AuthMethod::ClientSecretBasic => (by_header, by_form),
+            _ => (by_form, by_header),
+        };
+        assert_eq!(good.unwrap(), who.id);
+        let (bad, wrong) = (bad.unwrap_err(), authenticate(&house, &[], &wrong).await.unwrap_err());
+        assert_eq!(
+            (bad.code, &bad.description),
+            (Code::InvalidClient, &wrong.description),
+            "{auth_method:?}"
+        );
+        assert!(bad.hint.unwrap().contains("is registered for"), "the operator learns why");
+    }
+}
+
+/// What a server before the choice of methods has written.
+#[tokio::test]
+async fn a_record_without_a_method_is_of_client_secret_basic() {
+    let house = House::build().await;
+    let who = Credentials { id: "old".into(), secret: "a secret of before".into() };
+    let body =
+        br#"{"algorithm":"ES256","audiences":[],"created_at":1799999999,"grants":["client_credentials"],
+        "name":"","resources":[],"scopes":[],"secret_sha256":"ts0LrLAgCoj7ZVjzuqBCx96KgjIuNf15byx2WjQ2JBc",
+        "token_lifetime_seconds":900}"#;
+    let record = NewRecord { kind: Kind::Client, id: who.id.clone(), expires_at: None, body: body.to_vec() };
+    assert_ne!(house.store.insert(record, UnixSeconds(START)).await.unwrap(), Write::Refused);
+    house.refresh().await;
+    assert!(house.ask(&who, GRANT).is_ok());
+    let form = format!("client_id={}&client_secret=a+secret+of+before", who.id);
+    assert_eq!(code(authenticate(&house, &[], &form).await), Code::InvalidClient);
 }
 
 #[tokio::test]
@@ -529,7 +571,10 @@ async fn clients_come_and_go_by_version() {
     assert!(matches!(twice, sealstone_auth::Error::ClientExists { .. }), "{twice}");
     let [(client, version)] = &house.admin.list_clients().await.unwrap()[..] else { panic!() };
     assert_eq!(*client, added, "what is stored is what was added");
-    assert!(client.secret_hash == secret.hash() && client.grants.contains(&Grant::ClientCredentials));
+    assert!(
+        *client.authentication.secret_hash() == secret.hash()
+            && client.grants.contains(&Grant::ClientCredentials)
+    );
     let stale = Version(version.0 + 1);
     assert!(house.admin.remove_client("worker", Some(stale)).await.is_err());
     house.admin.remove_client("worker", Some(*version)).await.unwrap();

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
-use sealstone_auth::{Admin, Client, Grant, NewClient};
+use sealstone_auth::{Admin, AuthMethod, Client, Grant, NewClient};
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -52,6 +52,9 @@ pub(crate) struct Add {
     /// What its tokens are signed with
     #[arg(long, value_name = "ALG", default_value = "ML-DSA-65", ignore_case = true, value_parser = flags::algorithm())]
     alg: Algorithm,
+    /// How it proves who it is; it has this one method and no other
+    #[arg(long, value_name = "METHOD", default_value = "client_secret_basic", value_parser = flags::auth_method())]
+    auth_method: AuthMethod,
     /// A scope it may have; may be given more than once
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
@@ -139,6 +142,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     let new = NewClient {
         algorithm: options.alg,
         audiences: options.audience,
+        auth_method: options.auth_method,
         grants: if options.introspect_only { BTreeSet::new() } else { Grant::ALL.into() },
         id: options.id,
         name: options.name,
@@ -205,6 +209,7 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("scopes", scopes.join(" ")),
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
+            ("auth method", client.authentication.method().name().to_owned()),
             ("since", utc(client.created_at)),
         ];
         for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
@@ -230,6 +235,7 @@ fn row(client: &Client) -> Value {
         "name": client.name,
         "resources": client.resources,
         "scopes": client.scopes,
+        "token_endpoint_auth_method": client.authentication.method().name(),
         "token_lifetime_seconds": client.token_lifetime_seconds,
     })
 }

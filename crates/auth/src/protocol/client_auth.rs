@@ -8,10 +8,7 @@ use zeroize::Zeroizing;
 
 use super::parameters::decode;
 use super::{Code, OAuthError, Parameters};
-use crate::client::{Client, Clients, SecretHash};
-
-/// The methods a client may use, by their registered names (RFC 8414 §2).
-pub const METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
+use crate::client::{AuthMethod, Client, Clients, SecretHash};
 
 /// A client that has proved who it is. Only [`authenticate`] makes one.
 #[derive(Clone, Debug)]
@@ -24,12 +21,13 @@ impl Authenticated {
     }
 }
 
-/// Finds out which client makes the request, by `client_secret_basic` or `client_secret_post`.
+/// Finds out which client makes the request, by the one method that it is registered for (RFC 7591 §2).
 /// RFC 6749 §2.3.1; §2.3: not by two methods at once.
 ///
 /// `authorization` holds the values of every Authorization header.
 /// Time: the secret's comparison does not depend on the secret; an unknown client costs the same hash.
-/// Errors: `invalid_client`, the same for an unknown client and a wrong secret; `invalid_request` for two methods.
+/// Errors: `invalid_client`, the same for an unknown client, a wrong secret and another method than the registered one;
+/// `invalid_request` for two methods.
 pub fn authenticate(
     authorization: &[&[u8]],
     parameters: &Parameters,
@@ -39,6 +37,7 @@ pub fn authenticate(
     let credentials = match (authorization, posted) {
         ([], None) => return Err(refused("client authentication is missing")),
         ([], Some(secret)) => Credentials {
+            method: AuthMethod::ClientSecretPost,
             id: Zeroizing::new(parameters.required("client_id")?.to_owned()),
             secret: Zeroizing::new(secret.to_owned()),
         },
@@ -52,21 +51,31 @@ pub fn authenticate(
     if parameters.value("client_assertion").is_some() || parameters.value("client_assertion_type").is_some() {
         return Err(contradictory("more than one client authentication method"));
     }
-    match clients.by_id(&credentials.id) {
-        Some(client) if client.secret_hash.matches(&credentials.secret) => {
-            Ok(Authenticated(Arc::clone(client)))
-        }
-        Some(client) => Err(refused(FAILED).hint(format!("client `{}` gave a wrong secret", client.id))),
-        None => {
-            let _same_work = SecretHash::of(&credentials.secret);
-            Err(refused(FAILED).hint("no client has the id that was given"))
-        }
+    let given = SecretHash::of(&credentials.secret);
+    let client = clients
+        .by_id(&credentials.id)
+        .ok_or_else(|| refused(FAILED).hint("no client has the id that was given"))?;
+    if *client.authentication.secret_hash() != given {
+        return Err(refused(FAILED).hint(format!("client `{}` gave a wrong secret", client.id)));
     }
+    check_method(client, credentials.method)?;
+    Ok(Authenticated(Arc::clone(client)))
+}
+
+/// RFC 7591 §2: the method that is registered, and no other.
+fn check_method(client: &Client, used: AuthMethod) -> Result<(), OAuthError> {
+    let registered = client.authentication.method();
+    if registered == used {
+        return Ok(());
+    }
+    let (id, registered, used) = (&client.id, registered.name(), used.name());
+    Err(refused(FAILED).hint(format!("client `{id}` used {used} and is registered for {registered}")))
 }
 
 const FAILED: &str = "client authentication failed";
 
 struct Credentials {
+    method: AuthMethod,
     id: Zeroizing<String>,
     secret: Zeroizing<String>,
 }
@@ -83,7 +92,11 @@ fn basic(header: &[u8]) -> Result<Credentials, OAuthError> {
     let decoded = Zeroizing::new(STANDARD.decode(encoded.trim_matches(' ')).map_err(|_| malformed())?);
     let pair = std::str::from_utf8(&decoded).map_err(|_| malformed())?;
     let (id, secret) = pair.split_once(':').ok_or_else(malformed)?;
-    Ok(Credentials { id: decode(id).ok_or_else(malformed)?, secret: decode(secret).ok_or_else(malformed)? })
+    Ok(Credentials {
+        method: AuthMethod::ClientSecretBasic,
+        id: decode(id).ok_or_else(malformed)?,
+        secret: decode(secret).ok_or_else(malformed)?,
+    })
 }
 
 fn refused(description: &'static str) -> OAuthError {

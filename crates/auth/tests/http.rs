@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sealstone_auth::config::TlsMode;
-use sealstone_auth::{AuthMethod, Config, NewClient, Server, World};
+use sealstone_auth::{Config, NewAuthentication, NewClient, Server, World};
 use sealstone_jose::jws::Unverified;
 use sealstone_jose::jwt::Rules;
 use sealstone_jose::{Algorithm, JwkSet};
@@ -46,8 +46,9 @@ async fn rfc6749_s5_1_token_over_both_versions_of_http() {
 #[tokio::test]
 async fn the_whole_way_from_the_issuer_alone() {
     let (server, _directory) = running().await;
-    let new = NewClient { auth_method: AuthMethod::ClientSecretPost, ..NewClient::default() };
+    let new = NewClient { authentication: NewAuthentication::ClientSecretPost, ..NewClient::default() };
     let (client, secret) = server.admin.add_client(new).await.unwrap();
+    let secret = secret.unwrap();
     let metadata = server.get("/.well-known/oauth-authorization-server").await;
     assert_eq!(metadata.header("content-type"), "application/json");
     let metadata = metadata.json();

@@ -9,13 +9,13 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sealstone_jose::{Algorithm, UnixSeconds};
+use sealstone_jose::{Algorithm, JwkSet, UnixSeconds};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::store::Record;
 
-pub use authentication::{AuthMethod, Authentication};
+pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
 pub use secret::{ClientSecret, SecretHash};
 
 /// A registered client.
@@ -86,13 +86,19 @@ impl FromIterator<Client> for Clients {
 #[serde(deny_unknown_fields)]
 struct Body {
     algorithm: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    assertion_audience: Option<AssertionAudience>,
     audiences: Vec<String>,
     created_at: u64,
     grants: BTreeSet<Grant>,
+    /// A JWK set, RFC 7517 §5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    jwks: Option<serde_json::Value>,
     name: String,
     resources: Vec<String>,
     scopes: BTreeSet<String>,
-    secret_sha256: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret_sha256: Option<String>,
     /// A record from before there was a choice has none.
     #[serde(default)]
     token_endpoint_auth_method: AuthMethod,
@@ -102,36 +108,35 @@ struct Body {
 impl Client {
     /// The record's body; its id is the client's.
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
+        let failed = |cause| Error::store("write a client", cause);
+        let keys = self.authentication.assertion_keys();
+        let jwks = keys.map(|keys| serde_json::from_str(&keys.keys.to_json())).transpose().map_err(failed)?;
+        let hash = self.authentication.secret_hash();
         let body = Body {
             algorithm: self.algorithm.name().to_owned(),
+            assertion_audience: keys.map(|keys| keys.audience),
             audiences: self.audiences.clone(),
             created_at: self.created_at.0,
             grants: self.grants.clone(),
+            jwks,
             name: self.name.clone(),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
-            secret_sha256: URL_SAFE_NO_PAD.encode(self.authentication.secret_hash().as_bytes()),
+            secret_sha256: hash.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             token_endpoint_auth_method: self.authentication.method(),
             token_lifetime_seconds: self.token_lifetime_seconds,
         };
-        serde_json::to_vec(&body).map_err(|cause| Error::store("write a client", cause))
+        serde_json::to_vec(&body).map_err(failed)
     }
 
     pub(crate) fn from_record(record: &Record) -> Result<Self, Error> {
         let unreadable =
             |cause: &dyn fmt::Display| Error::store("read a client", format!("{}: {cause}", record.id));
         let body: Body = serde_json::from_slice(&record.body).map_err(|cause| unreadable(&cause))?;
-        let hash = URL_SAFE_NO_PAD.decode(&body.secret_sha256).ok();
-        let hash = hash
-            .and_then(|hash| SecretHash::from_bytes(&hash))
-            .ok_or_else(|| unreadable(&"its secret's hash is not one"))?;
         Ok(Self {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
+            authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
             audiences: body.audiences,
-            authentication: match body.token_endpoint_auth_method {
-                AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash),
-                AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash),
-            },
             created_at: UnixSeconds(body.created_at),
             grants: body.grants,
             id: record.id.clone(),
@@ -139,6 +144,27 @@ impl Client {
             resources: body.resources,
             scopes: body.scopes,
             token_lifetime_seconds: body.token_lifetime_seconds,
+        })
+    }
+}
+
+impl Body {
+    /// The method, with what must stand beside it.
+    fn authentication(&self) -> Result<Authentication, String> {
+        let hash = || {
+            let decoded = self.secret_sha256.as_ref().and_then(|hash| URL_SAFE_NO_PAD.decode(hash).ok());
+            let hash = decoded.and_then(|hash| SecretHash::from_bytes(&hash));
+            hash.ok_or_else(|| "its secret's hash is not one".to_owned())
+        };
+        Ok(match self.token_endpoint_auth_method {
+            AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
+            AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
+            AuthMethod::PrivateKeyJwt => {
+                let jwks = self.jwks.as_ref().ok_or("its keys are missing")?.to_string();
+                let keys = JwkSet::parse(jwks.as_bytes()).map_err(|cause| format!("its keys: {cause}"))?;
+                let audience = self.assertion_audience.unwrap_or_default();
+                Authentication::PrivateKeyJwt(AssertionKeys { audience, keys })
+            }
         })
     }
 }

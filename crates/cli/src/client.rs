@@ -43,7 +43,8 @@ Examples:
 
 With private_key_jwt the client keeps its key and no secret travels: each request brings a token that the \
 client has signed, with its id as iss and sub, the issuer as aud, an exp within 5 minutes and a jti that is \
-used once. The server keeps the public keys of --jwks; `sealstone key` makes and converts them.
+used once. The server keeps the public keys of --jwks; `sealstone key show --public --format jwk` \
+prints one for it.
 
 The secret is 256 random bits. The server keeps only its hash, so it is shown here and never again. A \
 running server takes the client in within a second.")]

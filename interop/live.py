@@ -13,11 +13,11 @@ DOCUMENTS = ["oauth-authorization-server", "openid-configuration"]
 
 def server(report, levels, sealstone, partners, clients, work):
     stopped = Server(sealstone, [*levels, "ES256"], work)  # ES256: a verifier must find its key among others
-    accounts = {level: stopped.add_client(level) for level in levels}
+    accounts = {level: {method: stopped.add_client(level, method) for method in METHODS} for level in levels}
     with stopped as running:
-        for level, account in accounts.items():
+        for level, by_method in accounts.items():
             with report.case(sealstone, "server", "access token over TLS", level) as given:
-                token, jwks = running.fetch_token(account), running.fetch_jwks()
+                token, jwks = running.fetch_token(by_method["client_secret_basic"]), running.fetch_jwks()
                 payload = decode(token.split(".")[1])
             if not given.passed:
                 continue
@@ -26,7 +26,7 @@ def server(report, levels, sealstone, partners, clients, work):
                     check_and_refuse(partner, token, level, "jwks", jwks, payload)
             for client in clients:
                 for document, method in zip(DOCUMENTS, METHODS):
-                    flow(report, level, client, running, account, document, method)
+                    flow(report, level, client, running, by_method[method], document, method)
 
 
 def flow(report, level, client, running, account, document, method):

@@ -95,11 +95,13 @@ class Server:
             f"[tokens]\nalgorithms = {json.dumps(algorithms)}\n"
         )
 
-    def add_client(self, level):
-        """Registers a client whose tokens are signed at `level`."""
+    def add_client(self, level, method):
+        """Registers a client whose tokens are signed at `level` and which proves itself by `method`."""
+        client_id = f"interop-{level.lower()}-{method}"
         said = self._sealstone.run(
-            "client", "add", "--config", self._config, "--id", f"interop-{level.lower()}", "--alg", level, "--json"
-        )
+            "client", "add", "--config", self._config, "--id", client_id, "--alg", level,
+            "--auth-method", method, "--json",
+        )  # fmt: skip
         return {name: json.loads(said)[name] for name in ("client_id", "client_secret")}
 
     def fetch_token(self, client):

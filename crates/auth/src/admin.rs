@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sealstone_jose::Algorithm;
 
 use crate::Error;
-use crate::client::{Client, ClientSecret, Grant};
+use crate::client::{AssertionKeys, Authentication, Client, ClientSecret, Grant};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
@@ -27,13 +27,15 @@ pub struct Admin {
 }
 
 /// A client to be registered. `NewClient::default()` may get ML-DSA-65 tokens for 15 minutes by client credentials,
-/// without scopes, for the issuer as audience.
+/// without scopes, for the issuer as audience, and sends its secret by `client_secret_basic`.
 #[derive(Clone, Debug)]
 pub struct NewClient {
     /// The algorithm of its tokens: one of `tokens.algorithms`.
     pub algorithm: Algorithm,
     /// The audiences of its tokens. Empty: the issuer.
     pub audiences: Vec<String>,
+    /// How it proves who it is.
+    pub authentication: NewAuthentication,
     /// What it may ask the token endpoint for.
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
@@ -48,11 +50,28 @@ pub struct NewClient {
     pub token_lifetime_seconds: u64,
 }
 
+/// How a client to be registered will prove who it is. A secret is drawn by the server.
+#[non_exhaustive]
+#[derive(Clone, Debug, Default)]
+pub enum NewAuthentication {
+    /// `client_secret_basic`.
+    #[default]
+    ClientSecretBasic,
+    /// `client_secret_post`.
+    ClientSecretPost,
+    /// `private_key_jwt`, with the client's public keys.
+    PrivateKeyJwt(AssertionKeys),
+}
+
+/// The most keys a client may register: enough for a rotation of each algorithm.
+const MOST_KEYS: usize = 16;
+
 impl Default for NewClient {
     fn default() -> Self {
         Self {
             algorithm: Algorithm::MlDsa65,
             audiences: Vec::new(),
+            authentication: NewAuthentication::default(),
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
@@ -88,26 +107,27 @@ impl Admin {
         }
     }
 
-    /// Registers a client and draws its secret, which is not kept and cannot be shown again.
+    /// Registers a client and draws its secret, where its method has one. The secret is not kept and cannot be shown
+    /// again.
     /// Errors: `ClientInvalid`, `ClientExists`.
-    pub async fn add_client(&self, new: NewClient) -> Result<(Client, ClientSecret), Error> {
+    pub async fn add_client(&self, new: NewClient) -> Result<(Client, Option<ClientSecret>), Error> {
         let id = match &new.id {
             Some(id) => id.clone(),
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
-        let secret = ClientSecret::generate(&*self.randomness)?;
+        let (authentication, secret) = self.enrol(new.authentication)?;
         let now = self.clock.now();
         let client = Client {
             algorithm: new.algorithm,
             audiences: new.audiences,
+            authentication,
             created_at: now,
             grants: new.grants,
             id: id.clone(),
             name: new.name,
             resources: new.resources,
             scopes: new.scopes,
-            secret_hash: secret.hash(),
             token_lifetime_seconds: new.token_lifetime_seconds,
         };
         let record =
@@ -115,6 +135,19 @@ impl Admin {
         match self.store.insert(record, now).await? {
             Write::Done(_) => Ok((client, secret)),
             Write::Refused => Err(Error::ClientExists { id }),
+        }
+    }
+
+    /// Draws what is to be drawn.
+    fn enrol(&self, new: NewAuthentication) -> Result<(Authentication, Option<ClientSecret>), Error> {
+        let by_secret = |keep: fn(_) -> Authentication| {
+            let secret = ClientSecret::generate(&*self.randomness)?;
+            Ok((keep(secret.hash()), Some(secret)))
+        };
+        match new {
+            NewAuthentication::ClientSecretBasic => by_secret(Authentication::ClientSecretBasic),
+            NewAuthentication::ClientSecretPost => by_secret(Authentication::ClientSecretPost),
+            NewAuthentication::PrivateKeyJwt(keys) => Ok((Authentication::PrivateKeyJwt(keys), None)),
         }
     }
 
@@ -172,6 +205,14 @@ impl Admin {
                 let hint = "printable ASCII without spaces, as in https://orders.example.org";
                 return invalid(field, format!("`{}`", name.escape_debug()), hint);
             }
+        }
+        if let NewAuthentication::PrivateKeyJwt(AssertionKeys { keys, .. }) = &new.authentication
+            && !(1..=MOST_KEYS).contains(&keys.keys().len())
+        {
+            let unused =
+                keys.ignored().first().map(|first| format!("; the first unused one: {}", first.reason));
+            let what = format!("{} usable keys{}", keys.keys().len(), unused.unwrap_or_default());
+            return invalid("JWK set", what, "1 to 16 public keys (EC, Ed25519 or ML-DSA) in `keys`");
         }
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();

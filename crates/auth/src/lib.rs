@@ -6,8 +6,8 @@
 //!
 //! let server = Server::bind(Config::default(), World::default()).await?;
 //! let (client, secret) = server.admin().add_client(NewClient::default()).await?;
-//! println!("{} may ask {}/token", client.id, server.issuer());
-//! # let _ = secret;
+//! println!("{} may ask {}/token with its new secret", client.id, server.issuer());
+//! # assert!(secret.is_some());
 //! server.run(std::future::pending()).await;
 //! # Ok(())
 //! # }
@@ -43,8 +43,8 @@ pub mod snapshot;
 pub mod store;
 pub mod tls;
 
-pub use admin::{Admin, NewClient};
-pub use client::{Client, ClientSecret, Grant};
+pub use admin::{Admin, NewAuthentication, NewClient};
+pub use client::{AssertionAudience, AssertionKeys, AuthMethod, Authentication, Client, ClientSecret, Grant};
 pub use clock::{Clock, Randomness};
 pub use config::Config;
 pub use error::{ConfigError, Error};

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use sealstone_auth::protocol::discovery;
 use sealstone_auth::protocol::{Code, OAuthError, Parameters, client_auth};
 use sealstone_auth::store::{Kind, NewRecord, Sqlite, Version, Write};
-use sealstone_auth::{Grant, Issuer, NewClient};
+use sealstone_auth::{Grant, Issuer, NewAuthentication, NewClient};
 use sealstone_jose::jws::Unverified;
 use sealstone_jose::jwt::{self, Claims, Rules};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey, UnixSeconds};
@@ -171,21 +171,22 @@ async fn rfc6749_appendix_b_decoding() {
 async fn authenticate(house: &House, headers: &[&str], form: &str) -> Result<String, OAuthError> {
     let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
     let parameters = Parameters::parse(form.as_bytes()).unwrap();
-    client_auth::authenticate(&headers, &parameters, &house.live.snapshot().clients)
-        .map(|caller| caller.client().id.clone())
+    let (snapshot, now) = (house.live.snapshot_owned(), sealstone_auth::Clock::now(&*house.clock));
+    let proof = client_auth::authenticate(&headers, &parameters, &snapshot.clients, &house.issuer, now)?;
+    Ok(proof.complete(&*house.store, now).await?.client().id.clone())
 }
 
 #[tokio::test]
 async fn rfc6749_s2_3_1_basic_and_post() {
     let house = House::build().await;
     let who = house.es256().await;
-    let Credentials { id, secret } = &who;
+    let id = &who.id;
     assert_eq!(authenticate(&house, &[&who.basic()], "").await.unwrap(), *id);
     assert_eq!(authenticate(&house, &[&who.basic()], &format!("client_id={id}")).await.unwrap(), *id);
-    assert_eq!(
-        authenticate(&house, &[], &format!("client_id={id}&client_secret={secret}")).await.unwrap(),
-        *id
-    );
+    let post = NewClient { authentication: NewAuthentication::ClientSecretPost, ..NewClient::default() };
+    let Credentials { id: posting, secret: posted } = house.client(post).await;
+    let form = format!("client_id={posting}&client_secret={posted}");
+    assert_eq!(authenticate(&house, &[], &form).await.unwrap(), posting);
     let scheme = who.basic().replace("Basic ", "bAsIc  ");
     assert_eq!(
         authenticate(&house, &[&scheme], "").await.unwrap(),
@@ -203,6 +204,45 @@ async fn rfc6749_s2_3_1_basic_is_form_urlencoded_inside() {
     assert_eq!(authenticate(&house, &[&encoded], "").await.unwrap(), who.id);
     let raw = who.basic();
     assert_eq!(code(authenticate(&house, &[&raw], "").await), Code::InvalidClient);
+}
+
+/// A client has the one method that it is registered for: the right secret by the other one is no proof.
+#[tokio::test]
+async fn rfc7591_s2_only_the_registered_method() {
+    let house = House::build().await;
+    for authentication in [NewAuthentication::ClientSecretBasic, NewAuthentication::ClientSecretPost] {
+        let registered = format!("{authentication:?}");
+        let who = house.client(NewClient { authentication, ..NewClient::default() }).await;
+        let form = format!("client_id={}&client_secret={}", who.id, who.secret);
+        let wrong = format!("client_id={}&client_secret={}", who.id, who.secret.to_uppercase());
+        let by_header = authenticate(&house, &[&who.basic()], "").await;
+        let by_form = authenticate(&house, &[], &form).await;
+        let (good, bad) = match &*registered {
+            "ClientSecretBasic" => (by_header, by_form),
+            _ => (by_form, by_header),
+        };
+        assert_eq!(good.unwrap(), who.id);
+        let (bad, wrong) = (bad.unwrap_err(), authenticate(&house, &[], &wrong).await.unwrap_err());
+        assert_eq!((bad.code, &bad.description), (Code::InvalidClient, &wrong.description), "{registered}");
+        assert!(bad.hint.unwrap().contains("is registered for"), "the operator learns why");
+    }
+}
+
+/// What a server before the choice of methods has written.
+#[tokio::test]
+async fn a_record_without_a_method_is_of_client_secret_basic() {
+    let house = House::build().await;
+    let who = Credentials { id: "old".into(), secret: "a secret of before".into() };
+    let body =
+        br#"{"algorithm":"ES256","audiences":[],"created_at":1799999999,"grants":["client_credentials"],
+        "name":"","resources":[],"scopes":[],"secret_sha256":"ts0LrLAgCoj7ZVjzuqBCx96KgjIuNf15byx2WjQ2JBc",
+        "token_lifetime_seconds":900}"#;
+    let record = NewRecord { kind: Kind::Client, id: who.id.clone(), expires_at: None, body: body.to_vec() };
+    assert_ne!(house.store.insert(record, UnixSeconds(START)).await.unwrap(), Write::Refused);
+    house.refresh().await;
+    assert!(house.ask(&who, GRANT).is_ok());
+    let form = format!("client_id={}&client_secret=a+secret+of+before", who.id);
+    assert_eq!(code(authenticate(&house, &[], &form).await), Code::InvalidClient);
 }
 
 #[tokio::test]
@@ -454,6 +494,13 @@ fn rfc8414_s3_1_addresses() {
     assert_eq!(metadata["token_endpoint"], "https://auth.example.org:8443/tenant/1/token");
     assert_eq!(metadata["issuer"], "https://auth.example.org:8443/tenant/1");
     assert_eq!(metadata["grant_types_supported"], json!(["client_credentials"]));
+    for endpoint in ["token", "introspection", "revocation"] {
+        let methods = json!(["client_secret_basic", "client_secret_post", "private_key_jwt"]);
+        assert_eq!(metadata[format!("{endpoint}_endpoint_auth_methods_supported")], methods);
+        // RFC 8414 §2: required where a method is by a signed token, and without `none`.
+        let algorithms = json!(Algorithm::ALL.map(Algorithm::name));
+        assert_eq!(metadata[format!("{endpoint}_endpoint_auth_signing_alg_values_supported")], algorithms);
+    }
 }
 
 #[test]
@@ -524,12 +571,16 @@ async fn clients_come_and_go_by_version() {
         ..NewClient::default()
     };
     let (added, secret) = house.admin.add_client(new).await.unwrap();
+    let secret = secret.unwrap();
     assert_eq!(format!("{secret:?}"), "ClientSecret(..)");
     let twice = house.admin.add_client(NewClient { id, ..NewClient::default() }).await.unwrap_err();
     assert!(matches!(twice, sealstone_auth::Error::ClientExists { .. }), "{twice}");
     let [(client, version)] = &house.admin.list_clients().await.unwrap()[..] else { panic!() };
     assert_eq!(*client, added, "what is stored is what was added");
-    assert!(client.secret_hash == secret.hash() && client.grants.contains(&Grant::ClientCredentials));
+    assert!(
+        client.authentication.secret_hash() == Some(&secret.hash())
+            && client.grants.contains(&Grant::ClientCredentials)
+    );
     let stale = Version(version.0 + 1);
     assert!(house.admin.remove_client("worker", Some(stale)).await.is_err());
     house.admin.remove_client("worker", Some(*version)).await.unwrap();

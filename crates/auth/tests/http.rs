@@ -8,7 +8,7 @@ use hyper::StatusCode;
 use hyper::body::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sealstone_auth::config::TlsMode;
-use sealstone_auth::{Config, NewClient, Server, World};
+use sealstone_auth::{Config, NewAuthentication, NewClient, Server, World};
 use sealstone_jose::jws::Unverified;
 use sealstone_jose::jwt::Rules;
 use sealstone_jose::{Algorithm, JwkSet};
@@ -46,7 +46,9 @@ async fn rfc6749_s5_1_token_over_both_versions_of_http() {
 #[tokio::test]
 async fn the_whole_way_from_the_issuer_alone() {
     let (server, _directory) = running().await;
-    let (client, secret) = server.admin.add_client(NewClient::default()).await.unwrap();
+    let new = NewClient { authentication: NewAuthentication::ClientSecretPost, ..NewClient::default() };
+    let (client, secret) = server.admin.add_client(new).await.unwrap();
+    let secret = secret.unwrap();
     let metadata = server.get("/.well-known/oauth-authorization-server").await;
     assert_eq!(metadata.header("content-type"), "application/json");
     let metadata = metadata.json();
@@ -77,9 +79,9 @@ async fn the_whole_way_from_the_issuer_alone() {
     let now = sealstone_auth::clock::SystemClock;
     rules.check(verified, sealstone_auth::Clock::now(&now)).unwrap();
 
-    let who = Credentials { id: client.id, secret: secret.reveal().to_owned() };
+    let who = format!("client_id={}&client_secret={}", client.id, secret.reveal());
     let as_client = async |path: String, form: String| {
-        let request = server.request("POST", &path).header("authorization", who.basic());
+        let (request, form) = (server.request("POST", &path), format!("{form}&{who}"));
         let request = request.header("content-type", "application/x-www-form-urlencoded");
         server.send(request.body(Full::from(form)).unwrap()).await
     };

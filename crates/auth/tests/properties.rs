@@ -44,7 +44,10 @@ proptest! {
     fn no_header_authenticates_where_nobody_is_registered(header in vec(any::<u8>(), 0..80), basic in any::<bool>()) {
         let header = if basic { format!("Basic {}", STANDARD.encode(&header)).into_bytes() } else { header };
         let parameters = Parameters::parse(b"").unwrap();
-        let refused = client_auth::authenticate(&[&header], &parameters, &Clients::default()).unwrap_err();
+        let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
+        let (clients, now) = (Clients::default(), UnixSeconds(START));
+        let refused =
+            client_auth::authenticate(&[&header], &parameters, &clients, &issuer, now).unwrap_err();
         prop_assert_eq!(refused.code, Code::InvalidClient);
     }
 

@@ -62,7 +62,8 @@ async fn an_administrator_beside_the_server() {
     let new = NewClient { algorithm: Algorithm::Es256, ..NewClient::default() };
     let (client, secret) = beside.add_client(new).await.unwrap();
     assert_eq!(beside.list_clients().await.unwrap().len(), 2);
-    server.who = Credentials { id: client.id.clone(), secret: secret.reveal().to_owned() };
+    let secret = secret.unwrap().reveal().to_owned();
+    server.who = Credentials { id: client.id.clone(), secret };
     let status = async |wanted: StatusCode| {
         let asking = async {
             while server.post("/token", "grant_type=client_credentials").await.status != wanted {

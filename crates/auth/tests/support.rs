@@ -19,10 +19,11 @@ use sealstone_auth::admin::{Admin, NewClient};
 use sealstone_auth::clock::OsRandomness;
 use sealstone_auth::keys::{Policy, Sealer};
 use sealstone_auth::protocol::access_token::OwnToken;
+use sealstone_auth::protocol::client_auth::Proof;
 use sealstone_auth::protocol::token::{Ground, TokenResponse};
-use sealstone_auth::protocol::{OAuthError, Parameters};
+use sealstone_auth::protocol::{Authenticated, OAuthError, Parameters};
 use sealstone_auth::protocol::{access_token, client_auth, introspect, revoke, token};
-use sealstone_auth::snapshot::Live;
+use sealstone_auth::snapshot::{Live, Snapshot};
 use sealstone_auth::store::{
     Answer as Kept, Kind, NewRecord, Record, Sqlite, Use, Version, Versions, Write as Written,
 };
@@ -105,7 +106,7 @@ impl House {
     pub async fn client(&self, new: NewClient) -> Credentials {
         let (client, secret) = self.admin.add_client(new).await.unwrap();
         self.refresh().await;
-        Credentials { id: client.id, secret: secret.reveal().to_owned() }
+        Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() }
     }
 
     /// A client with ES256 tokens: quick in tests that are not about the algorithm.
@@ -121,7 +122,7 @@ impl House {
     pub fn ask(&self, who: &Credentials, form: &str) -> Result<TokenResponse, OAuthError> {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(form.as_bytes())?;
-        let caller = client_auth::authenticate(&[who.basic().as_bytes()], &parameters, &snapshot.clients)?;
+        let caller = self.caller(who, &parameters, &snapshot)?;
         let ground = Ground {
             issuer: &self.issuer,
             max_lifetime_seconds: 86_400,
@@ -132,6 +133,26 @@ impl House {
         token::answer(&caller, &parameters, ground)
     }
 
+    /// Who asks, by client_secret_basic: without the store.
+    fn caller(
+        &self,
+        who: &Credentials,
+        parameters: &Parameters,
+        snapshot: &Snapshot,
+    ) -> Result<Authenticated, OAuthError> {
+        let (basic, now) = (who.basic(), self.clock.now());
+        match client_auth::authenticate(
+            &[basic.as_bytes()],
+            parameters,
+            &snapshot.clients,
+            &self.issuer,
+            now,
+        )? {
+            Proof::Complete(caller) => Ok(caller),
+            Proof::Once(_) => panic!("a secret is no assertion"),
+        }
+    }
+
     pub fn token(&self, who: &Credentials) -> String {
         self.ask(who, "grant_type=client_credentials").unwrap().access_token
     }
@@ -139,15 +160,14 @@ impl House {
     pub fn introspect(&self, who: &Credentials, token: &str) -> Value {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(format!("token={token}").as_bytes()).unwrap();
-        let caller =
-            client_auth::authenticate(&[who.basic().as_bytes()], &parameters, &snapshot.clients).unwrap();
+        let caller = self.caller(who, &parameters, &snapshot).unwrap();
         introspect::answer(&caller, &parameters, &snapshot, &self.issuer, self.clock.now()).unwrap()
     }
 
     pub async fn revoke(&self, who: &Credentials, form: &str) -> Result<Option<String>, OAuthError> {
         let snapshot = self.live.snapshot_owned();
         let parameters = Parameters::parse(form.as_bytes())?;
-        let caller = client_auth::authenticate(&[who.basic().as_bytes()], &parameters, &snapshot.clients)?;
+        let caller = self.caller(who, &parameters, &snapshot)?;
         let now = self.clock.now();
         let done = revoke::answer(&caller, &parameters, &snapshot, &*self.store, &self.issuer, now).await;
         self.refresh().await;
@@ -204,7 +224,7 @@ impl Running {
         let new = NewClient { algorithm: Algorithm::Es256, ..NewClient::default() };
         let (client, secret) = admin.add_client(new).await.unwrap();
         server.refresh().await.unwrap();
-        let who = Credentials { id: client.id, secret: secret.reveal().to_owned() };
+        let who = Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() };
         let (address, issuer) = (server.local_addr(), server.issuer().to_string());
         let certificate_pem = server.certificate_pem().unwrap_or_default().to_owned();
         let (stop, stopped) = oneshot::channel::<()>();

@@ -7,14 +7,16 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
-use sealstone_auth::{Admin, Client, Grant, NewClient};
-use sealstone_jose::Algorithm;
+use sealstone_auth::{
+    Admin, AssertionAudience, AssertionKeys, AuthMethod, Client, Grant, NewAuthentication, NewClient,
+};
+use sealstone_jose::{Algorithm, JwkSet};
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::clock::{parse_span, utc};
 use crate::error::Error;
-use crate::files::{Readers, Target, shown};
+use crate::files::{Readers, Source, Target, shown};
 use crate::flags;
 use crate::serve::load;
 use crate::terminal::{BOLD, DIM, Safe, Terminal};
@@ -37,6 +39,12 @@ Examples:
   sealstone client add --config /etc/sealstone.toml --id billing --scope orders:read
   sealstone client add --id billing --secret-out billing.secret
   sealstone client add --id gateway --resource https://orders.example --introspect-only
+  sealstone client add --id billing --auth-method private_key_jwt --jwks billing.jwks
+
+With private_key_jwt the client keeps its key and no secret travels: each request brings a token that the \
+client has signed, with its id as iss and sub, the issuer as aud, an exp within 5 minutes and a jti that is \
+used once. The server keeps the public keys of --jwks; `sealstone key show --public --format jwk` \
+prints one for it.
 
 The secret is 256 random bits. The server keeps only its hash, so it is shown here and never again. A \
 running server takes the client in within a second.")]
@@ -52,6 +60,15 @@ pub(crate) struct Add {
     /// What its tokens are signed with
     #[arg(long, value_name = "ALG", default_value = "ML-DSA-65", ignore_case = true, value_parser = flags::algorithm())]
     alg: Algorithm,
+    /// How it proves who it is; it has this one method and no other
+    #[arg(long, value_name = "METHOD", default_value = "client_secret_basic", value_parser = flags::auth_method())]
+    auth_method: AuthMethod,
+    /// The client's public keys as a JWK set, for private_key_jwt
+    #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
+    jwks: Option<OsString>,
+    /// Let its assertions name the token endpoint as audience too; only for a client that cannot be changed
+    #[arg(long, requires = "jwks")]
+    token_endpoint_audience: bool,
     /// A scope it may have; may be given more than once
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
@@ -127,18 +144,20 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
 }
 
 fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), Error> {
-    let secret_out = options.secret_out.map(Target::from);
+    let secret_out = options.secret_out.clone().map(Target::from);
     if options.json && secret_out == Some(Target::Stdout) {
         return Err(Error::usage(
             "--json and the secret cannot share standard output",
             "leave --secret-out away",
         ));
     }
+    let authentication = authentication(&options, secret_out.is_some())?;
     // Before the client is there: its secret must not be lost.
     secret_out.as_ref().map_or(Ok(()), |out| out.check(options.force))?;
     let new = NewClient {
         algorithm: options.alg,
         audiences: options.audience,
+        authentication,
         grants: if options.introspect_only { BTreeSet::new() } else { Grant::ALL.into() },
         id: options.id,
         name: options.name,
@@ -148,7 +167,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     };
     let admin = options.place.admin()?;
     let (client, secret) = runtime.block_on(admin.add_client(new))?;
-    if let Some(out) = &secret_out {
+    if let (Some(out), Some(secret)) = (&secret_out, &secret) {
         let written =
             out.write(format!("{}\n", secret.reveal()).as_bytes(), Readers::Owner, options.force, terminal);
         if let Err(error) = written {
@@ -160,7 +179,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     if options.json {
         let mut said = row(&client);
         said["client_id"] = client.id.as_str().into();
-        if secret_out.is_none() {
+        if let (None, Some(secret)) = (&secret_out, &secret) {
             said["client_secret"] = secret.reveal().into();
         }
         return terminal.json(&said);
@@ -169,15 +188,51 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         return Ok(());
     }
     terminal.line(format_args!("{DIM}client id{DIM:#}      {}", client.id))?;
-    match secret_out {
-        Some(Target::Path(path)) => {
+    match (secret_out, secret) {
+        (_, None) => terminal.line(format_args!("{DIM}keys{DIM:#}           {}", key_names(&client))),
+        (Some(Target::Path(path)), _) => {
             terminal.line(format_args!("{DIM}client secret{DIM:#}  in {}, for you alone", shown(&path)))
         }
-        _ => {
+        (_, Some(secret)) => {
             terminal.line(format_args!("{DIM}client secret{DIM:#}  {}", secret.reveal()))?;
             terminal.line("\nThis is the only time the secret is shown; the server keeps a hash of it.")
         }
     }
+}
+
+/// The most that a file of keys may be.
+const MAX_JWKS: usize = 1_048_576;
+
+/// How the client will prove who it is; the keys come from their file.
+fn authentication(options: &Add, secret_out: bool) -> Result<NewAuthentication, Error> {
+    let Some(jwks) = options.jwks.clone().map(Source::from) else {
+        return match options.auth_method {
+            AuthMethod::ClientSecretBasic => Ok(NewAuthentication::ClientSecretBasic),
+            AuthMethod::ClientSecretPost => Ok(NewAuthentication::ClientSecretPost),
+            _ => Err(Error::usage("private_key_jwt needs the client's keys", "--jwks FILE gives them")),
+        };
+    };
+    if options.auth_method != AuthMethod::PrivateKeyJwt {
+        let hint = "--auth-method private_key_jwt goes with it";
+        return Err(Error::usage("--jwks is for a client that signs", hint));
+    }
+    if secret_out {
+        return Err(Error::usage("a client with keys has no secret", "leave --secret-out away"));
+    }
+    let text = jwks.read(MAX_JWKS)?;
+    let keys = JwkSet::parse(&text).map_err(|cause| Error::key(&jwks.name(), &cause, cause.hint()))?;
+    let audience = match options.token_endpoint_audience {
+        true => AssertionAudience::IssuerOrTokenEndpoint,
+        false => AssertionAudience::Issuer,
+    };
+    Ok(NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys }))
+}
+
+/// `ES256 kid, ML-DSA-65 kid`; empty for a client with a secret.
+fn key_names(client: &Client) -> String {
+    let keys = client.authentication.assertion_keys().map(|keys| keys.keys.keys()).unwrap_or_default();
+    let names = keys.iter().map(|key| format!("{} {}", key.algorithm().name(), Safe(key.kid())));
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), Error> {
@@ -205,6 +260,8 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("scopes", scopes.join(" ")),
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
+            ("auth method", client.authentication.method().name().to_owned()),
+            ("keys", key_names(client)),
             ("since", utc(client.created_at)),
         ];
         for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
@@ -221,7 +278,7 @@ fn lifetime(client: &Client) -> String {
 }
 
 fn row(client: &Client) -> Value {
-    json!({
+    let mut row = json!({
         "algorithm": client.algorithm.name(),
         "audiences": client.audiences,
         "created_at": client.created_at.0,
@@ -230,6 +287,12 @@ fn row(client: &Client) -> Value {
         "name": client.name,
         "resources": client.resources,
         "scopes": client.scopes,
+        "token_endpoint_auth_method": client.authentication.method().name(),
         "token_lifetime_seconds": client.token_lifetime_seconds,
-    })
+    });
+    if let Some(keys) = client.authentication.assertion_keys() {
+        row["jwks"] = json!({"keys": keys.keys.keys().iter().map(|key| key.to_jwk()).collect::<Vec<_>>()});
+        row["token_endpoint_audience"] = (keys.audience == AssertionAudience::IssuerOrTokenEndpoint).into();
+    }
+    row
 }

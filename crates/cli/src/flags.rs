@@ -1,6 +1,7 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
+use sealstone_auth::AuthMethod;
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
 
@@ -9,6 +10,14 @@ pub(crate) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
     PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| {
         let known = Algorithm::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(&name));
         known.ok_or("unknown algorithm")
+    })
+}
+
+/// A client's authentication method by its registered name.
+pub(crate) fn auth_method() -> impl TypedValueParser<Value = AuthMethod> {
+    PossibleValuesParser::new(AuthMethod::ALL.map(AuthMethod::name)).try_map(|name| {
+        let known = AuthMethod::ALL.into_iter().find(|known| known.name() == name);
+        known.ok_or("unknown method")
     })
 }
 

@@ -162,7 +162,7 @@ impl PublicKey {
 /// let key = PrivateKey::generate(Algorithm::Es256).unwrap();
 /// let set = JwkSet::new([key]);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct JwkSet {
     keys: Vec<PublicKey>,
     ignored: Vec<Ignored>,

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use arc_swap::Guard;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -22,8 +23,8 @@ use crate::clock::Clock;
 use crate::issuer::Issuer;
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, OAuthError, Parameters};
-use crate::protocol::{client_auth, discovery, introspect, revoke, token};
-use crate::snapshot::Live;
+use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
+use crate::snapshot::{Live, Snapshot};
 use answer::Refusal;
 
 pub(crate) use serve::{Limits, serve};
@@ -70,11 +71,12 @@ fn only(methods: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
     methods.fallback(|| async { Refusal::Method })
 }
 
-/// RFC 6749 §3.2. Reads the snapshot, writes nothing, takes no lock.
+/// RFC 6749 §3.2. Reads the snapshot, writes nothing, takes no lock, for a client that gives its secret. For one that
+/// gives an assertion the store is asked once: whether it was used before.
 async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Result<Response, Refusal> {
     let form = Form::read(request, &app).await?;
-    let snapshot = app.live.snapshot();
-    let caller = form.authenticate(&snapshot.clients)?;
+    let snapshot = form.snapshot(&app.live);
+    let caller = form.authenticate(&app, &snapshot).await?;
     let ground = Ground {
         issuer: &app.issuer,
         max_lifetime_seconds: app.max_lifetime_seconds,
@@ -92,8 +94,8 @@ async fn introspection_endpoint(
     request: Request<Body>,
 ) -> Result<Response, Refusal> {
     let form = Form::read(request, &app).await?;
-    let snapshot = app.live.snapshot();
-    let caller = form.authenticate(&snapshot.clients)?;
+    let snapshot = form.snapshot(&app.live);
+    let caller = form.authenticate(&app, &snapshot).await?;
     let now = app.clock.now();
     let said = introspect::answer(&caller, &form.parameters, &snapshot, &app.issuer, now);
     answer::private_json(&caller, &said.map_err(|error| by(&caller, error))?)
@@ -106,7 +108,7 @@ async fn revocation_endpoint(
 ) -> Result<Response, Refusal> {
     let form = Form::read(request, &app).await?;
     let snapshot = app.live.snapshot_owned();
-    let caller = form.authenticate(&snapshot.clients)?;
+    let caller = form.authenticate(&app, &snapshot).await?;
     let now = app.clock.now();
     let marked =
         revoke::answer(&caller, &form.parameters, &snapshot, app.live.store(), &app.issuer, now).await;
@@ -178,9 +180,20 @@ impl Form {
         Ok(Self { authorization, parameters: Parameters::parse(&body.to_bytes())? })
     }
 
-    fn authenticate(&self, clients: &crate::client::Clients) -> Result<Authenticated, OAuthError> {
+    /// One atomic load; one that may be held while the store is asked, where it will be.
+    fn snapshot(&self, live: &Live) -> Guard<Arc<Snapshot>> {
+        match self.parameters.value(client_assertion::ASSERTION) {
+            None => live.snapshot(),
+            Some(_) => Guard::from_inner(live.snapshot_owned()),
+        }
+    }
+
+    async fn authenticate(&self, app: &App, snapshot: &Snapshot) -> Result<Authenticated, OAuthError> {
         let headers: Vec<&[u8]> = self.authorization.iter().map(|value| value.as_slice()).collect();
-        client_auth::authenticate(&headers, &self.parameters, clients)
+        let now = app.clock.now();
+        let proof =
+            client_auth::authenticate(&headers, &self.parameters, &snapshot.clients, &app.issuer, now)?;
+        proof.complete(app.live.store(), now).await
     }
 }
 

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use sealstone_jose::UnixSeconds;
 use zeroize::Zeroizing;
 
+use super::client_assertion::{self, ASSERTION, ASSERTION_TYPE, SingleUse};
 use super::parameters::decode;
 use super::{Code, OAuthError, Parameters};
-use crate::client::{Client, Clients, SecretHash};
+use crate::client::{AuthMethod, Client, Clients, SecretHash};
+use crate::issuer::Issuer;
+use crate::store::Store;
 
-/// The methods a client may use, by their registered names (RFC 8414 §2).
-pub const METHODS: [&str; 2] = ["client_secret_basic", "client_secret_post"];
-
-/// A client that has proved who it is. Only [`authenticate`] makes one.
+/// A client that has proved who it is. Only [`Proof::complete`] hands one out.
 #[derive(Clone, Debug)]
 pub struct Authenticated(Arc<Client>);
 
@@ -24,49 +25,85 @@ impl Authenticated {
     }
 }
 
-/// Finds out which client makes the request, by `client_secret_basic` or `client_secret_post`.
-/// RFC 6749 §2.3.1; §2.3: not by two methods at once.
+/// What the request itself proves.
+#[must_use]
+#[derive(Debug)]
+pub enum Proof {
+    /// Everything: the client knows its secret.
+    Complete(Authenticated),
+    /// Everything but that the assertion was not used before: the store decides.
+    Once(SingleUse),
+}
+
+impl Proof {
+    /// The client, once the store has been asked, where it must be.
+    /// Errors: those of [`SingleUse::spend`].
+    pub async fn complete(self, store: &dyn Store, now: UnixSeconds) -> Result<Authenticated, OAuthError> {
+        match self {
+            Proof::Complete(caller) => Ok(caller),
+            Proof::Once(assertion) => Ok(Authenticated(assertion.spend(store, now).await?)),
+        }
+    }
+}
+
+/// Finds out which client makes the request, by the one method that it is registered for (RFC 7591 §2).
+/// RFC 6749 §2.3.1; §2.3: not by two methods at once; RFC 7523 §3 for assertions.
 ///
-/// `authorization` holds the values of every Authorization header.
+/// `authorization` holds the values of every Authorization header. Nothing is written: see [`Proof::complete`].
 /// Time: the secret's comparison does not depend on the secret; an unknown client costs the same hash.
-/// Errors: `invalid_client`, the same for an unknown client and a wrong secret; `invalid_request` for two methods.
+/// Errors: `invalid_client`, the same for an unknown client, a wrong proof and another method than the registered one;
+/// `invalid_request` for two methods.
 pub fn authenticate(
     authorization: &[&[u8]],
     parameters: &Parameters,
     clients: &Clients,
-) -> Result<Authenticated, OAuthError> {
+    issuer: &Issuer,
+    now: UnixSeconds,
+) -> Result<Proof, OAuthError> {
     let posted = parameters.value("client_secret");
-    let credentials = match (authorization, posted) {
-        ([], None) => return Err(refused("client authentication is missing")),
-        ([], Some(secret)) => Credentials {
+    let asserted = [ASSERTION, ASSERTION_TYPE].into_iter().any(|name| parameters.value(name).is_some());
+    let credentials = match (authorization, posted, asserted) {
+        ([], None, false) => return Err(refused("client authentication is missing")),
+        ([], None, true) => {
+            return client_assertion::check(parameters, clients, issuer, now).map(Proof::Once);
+        }
+        ([], Some(secret), false) => Credentials {
+            method: AuthMethod::ClientSecretPost,
             id: Zeroizing::new(parameters.required("client_id")?.to_owned()),
             secret: Zeroizing::new(secret.to_owned()),
         },
-        ([header], None) => basic(header)?,
-        ([_], Some(_)) => return Err(contradictory("more than one client authentication method")),
+        ([header], None, false) => basic(header)?,
+        ([] | [_], ..) => return Err(contradictory("more than one client authentication method")),
         _ => return Err(contradictory("more than one Authorization header")),
     };
     if parameters.value("client_id").is_some_and(|id| id != *credentials.id) {
         return Err(contradictory("`client_id` is not the authenticated client's"));
     }
-    if parameters.value("client_assertion").is_some() || parameters.value("client_assertion_type").is_some() {
-        return Err(contradictory("more than one client authentication method"));
+    let given = SecretHash::of(&credentials.secret);
+    let client = clients
+        .by_id(&credentials.id)
+        .ok_or_else(|| refused(FAILED).hint("no client has the id that was given"))?;
+    if client.authentication.secret_hash().is_some_and(|hash| *hash != given) {
+        return Err(refused(FAILED).hint(format!("client `{}` gave a wrong secret", client.id)));
     }
-    match clients.by_id(&credentials.id) {
-        Some(client) if client.secret_hash.matches(&credentials.secret) => {
-            Ok(Authenticated(Arc::clone(client)))
-        }
-        Some(client) => Err(refused(FAILED).hint(format!("client `{}` gave a wrong secret", client.id))),
-        None => {
-            let _same_work = SecretHash::of(&credentials.secret);
-            Err(refused(FAILED).hint("no client has the id that was given"))
-        }
-    }
+    check_method(client, credentials.method)?;
+    Ok(Proof::Complete(Authenticated(Arc::clone(client))))
 }
 
-const FAILED: &str = "client authentication failed";
+/// RFC 7591 §2: the method that is registered, and no other.
+pub(super) fn check_method(client: &Client, used: AuthMethod) -> Result<(), OAuthError> {
+    let registered = client.authentication.method();
+    if registered == used {
+        return Ok(());
+    }
+    let (id, registered, used) = (&client.id, registered.name(), used.name());
+    Err(refused(FAILED).hint(format!("client `{id}` used {used} and is registered for {registered}")))
+}
+
+pub(super) const FAILED: &str = "client authentication failed";
 
 struct Credentials {
+    method: AuthMethod,
     id: Zeroizing<String>,
     secret: Zeroizing<String>,
 }
@@ -83,13 +120,17 @@ fn basic(header: &[u8]) -> Result<Credentials, OAuthError> {
     let decoded = Zeroizing::new(STANDARD.decode(encoded.trim_matches(' ')).map_err(|_| malformed())?);
     let pair = std::str::from_utf8(&decoded).map_err(|_| malformed())?;
     let (id, secret) = pair.split_once(':').ok_or_else(malformed)?;
-    Ok(Credentials { id: decode(id).ok_or_else(malformed)?, secret: decode(secret).ok_or_else(malformed)? })
+    Ok(Credentials {
+        method: AuthMethod::ClientSecretBasic,
+        id: decode(id).ok_or_else(malformed)?,
+        secret: decode(secret).ok_or_else(malformed)?,
+    })
 }
 
-fn refused(description: &'static str) -> OAuthError {
+pub(super) fn refused(description: &'static str) -> OAuthError {
     OAuthError::new(Code::InvalidClient, description)
 }
 
-fn contradictory(description: &'static str) -> OAuthError {
+pub(super) fn contradictory(description: &'static str) -> OAuthError {
     OAuthError::new(Code::InvalidRequest, description)
 }

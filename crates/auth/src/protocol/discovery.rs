@@ -3,8 +3,7 @@
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
 
-use super::client_auth;
-use crate::client::Grant;
+use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
 
 /// The token endpoint below the issuer, RFC 6749 §3.2.
@@ -19,21 +18,27 @@ pub const REVOKE: &str = "/revoke";
 /// The metadata document, the same for both well-known addresses.
 pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
     let names: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
+    // What clients may sign their assertions with: any algorithm of the house, whichever the server itself uses.
+    let assertions = Algorithm::ALL.map(Algorithm::name);
+    let methods = AuthMethod::ALL.map(AuthMethod::name);
     json!({
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,
         "introspection_endpoint": issuer.endpoint(INTROSPECT),
-        "introspection_endpoint_auth_methods_supported": client_auth::METHODS,
+        "introspection_endpoint_auth_methods_supported": methods,
+        "introspection_endpoint_auth_signing_alg_values_supported": assertions,
         "issuer": issuer.as_str(),
         "jwks_uri": issuer.endpoint(JWKS),
         // RFC 8414 §2 requires the member and §3.2 forbids an empty one. `none` is the registered type that returns no
         // code and no token, which is what there is without an authorization endpoint.
         "response_types_supported": ["none"],
         "revocation_endpoint": issuer.endpoint(REVOKE),
-        "revocation_endpoint_auth_methods_supported": client_auth::METHODS,
+        "revocation_endpoint_auth_methods_supported": methods,
+        "revocation_endpoint_auth_signing_alg_values_supported": assertions,
         "subject_types_supported": ["public"],
         "token_endpoint": issuer.endpoint(TOKEN),
-        "token_endpoint_auth_methods_supported": client_auth::METHODS,
+        "token_endpoint_auth_methods_supported": methods,
+        "token_endpoint_auth_signing_alg_values_supported": assertions,
     })
 }
 

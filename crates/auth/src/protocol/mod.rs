@@ -5,6 +5,7 @@
 //! |---|---|---|
 //! | [`parameters`] | the parameters of a request | 6749 §3.2, Appendix B |
 //! | [`client_auth`] | who asks | 6749 §2.3, 7617 |
+//! | [`client_assertion`] | who asks, by a signed token | 7521, 7523, OpenID Connect Core §9 |
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
@@ -14,6 +15,7 @@
 //! | [`error`] | what a peer is told | 6749 §5.2 |
 
 pub mod access_token;
+pub mod client_assertion;
 pub mod client_auth;
 pub mod discovery;
 pub mod error;

@@ -1,19 +1,22 @@
-//! What a client is: its id, the hash of its secret, and what it may ask for.
+//! What a client is: its id, how it proves who it is, and what it may ask for.
+
+mod authentication;
+mod secret;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
 use std::sync::Arc;
 
-use aws_lc_rs::{constant_time, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sealstone_jose::{Algorithm, UnixSeconds};
+use sealstone_jose::{Algorithm, JwkSet, UnixSeconds};
 use serde::{Deserialize, Serialize};
-use zeroize::Zeroizing;
 
 use crate::Error;
-use crate::clock::{Randomness, random_secret};
 use crate::store::Record;
+
+pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
+pub use secret::{ClientSecret, SecretHash};
 
 /// A registered client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,6 +25,8 @@ pub struct Client {
     pub algorithm: Algorithm,
     /// The audiences of its tokens, and the resources it may narrow them to (RFC 8707). Empty: the issuer.
     pub audiences: Vec<String>,
+    /// How it proves who it is, RFC 6749 §2.3.
+    pub authentication: Authentication,
     /// When it was registered. No token from before is its own.
     pub created_at: UnixSeconds,
     /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
@@ -34,8 +39,6 @@ pub struct Client {
     pub resources: Vec<String>,
     /// The scopes it may have, RFC 6749 §3.3; all of them when it asks for none.
     pub scopes: BTreeSet<String>,
-    /// The hash of its secret.
-    pub secret_hash: SecretHash,
     /// How long its tokens live.
     pub token_lifetime_seconds: u64,
 }
@@ -61,71 +64,6 @@ impl Grant {
     }
 }
 
-/// A client's secret as it is shown once, at registration: 256 random bits. Wiped when dropped.
-pub struct ClientSecret(Zeroizing<String>);
-
-impl ClientSecret {
-    pub(crate) fn generate(randomness: &dyn Randomness) -> Result<Self, Error> {
-        Ok(Self(random_secret(randomness)?))
-    }
-
-    /// The secret itself, to hand to the client and to no log.
-    pub fn reveal(&self) -> &str {
-        &self.0
-    }
-
-    /// What the server keeps.
-    pub fn hash(&self) -> SecretHash {
-        SecretHash::of(&self.0)
-    }
-}
-
-impl fmt::Debug for ClientSecret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("ClientSecret(..)")
-    }
-}
-
-/// SHA-256 of a secret. Secrets are 256 random bits, so there is nothing to guess and no slow hash is needed.
-#[derive(Clone, Copy)]
-pub struct SecretHash([u8; digest::SHA256_OUTPUT_LEN]);
-
-impl SecretHash {
-    pub(crate) fn of(secret: &str) -> Self {
-        let mut hash = [0; digest::SHA256_OUTPUT_LEN];
-        hash.copy_from_slice(digest::digest(&digest::SHA256, secret.as_bytes()).as_ref());
-        Self(hash)
-    }
-
-    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
-        bytes.try_into().ok().map(Self)
-    }
-
-    pub(crate) fn as_bytes(&self) -> &[u8] {
-        &self.0
-    }
-
-    /// Whether `secret` is the one. Time: independent of both.
-    pub(crate) fn matches(&self, secret: &str) -> bool {
-        *self == Self::of(secret)
-    }
-}
-
-impl PartialEq for SecretHash {
-    /// Time: independent of the bytes.
-    fn eq(&self, other: &Self) -> bool {
-        constant_time::verify_slices_are_equal(&self.0, &other.0).is_ok()
-    }
-}
-
-impl Eq for SecretHash {}
-
-impl fmt::Debug for SecretHash {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("SecretHash(..)")
-    }
-}
-
 /// The registered clients as the token path sees them.
 #[derive(Clone, Debug, Default)]
 pub struct Clients(HashMap<String, Arc<Client>>);
@@ -148,40 +86,56 @@ impl FromIterator<Client> for Clients {
 #[serde(deny_unknown_fields)]
 struct Body {
     algorithm: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    assertion_audience: Option<AssertionAudience>,
     audiences: Vec<String>,
     created_at: u64,
     grants: BTreeSet<Grant>,
+    /// A JWK set, RFC 7517 §5.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    jwks: Option<serde_json::Value>,
     name: String,
     resources: Vec<String>,
     scopes: BTreeSet<String>,
-    secret_sha256: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret_sha256: Option<String>,
+    /// A record from before there was a choice has none.
+    #[serde(default)]
+    token_endpoint_auth_method: AuthMethod,
     token_lifetime_seconds: u64,
 }
 
 impl Client {
     /// The record's body; its id is the client's.
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
+        let failed = |cause| Error::store("write a client", cause);
+        let keys = self.authentication.assertion_keys();
+        let jwks = keys.map(|keys| serde_json::from_str(&keys.keys.to_json())).transpose().map_err(failed)?;
+        let hash = self.authentication.secret_hash();
         let body = Body {
             algorithm: self.algorithm.name().to_owned(),
+            assertion_audience: keys.map(|keys| keys.audience),
             audiences: self.audiences.clone(),
             created_at: self.created_at.0,
             grants: self.grants.clone(),
+            jwks,
             name: self.name.clone(),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
-            secret_sha256: URL_SAFE_NO_PAD.encode(self.secret_hash.as_bytes()),
+            secret_sha256: hash.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
+            token_endpoint_auth_method: self.authentication.method(),
             token_lifetime_seconds: self.token_lifetime_seconds,
         };
-        serde_json::to_vec(&body).map_err(|cause| Error::store("write a client", cause))
+        serde_json::to_vec(&body).map_err(failed)
     }
 
     pub(crate) fn from_record(record: &Record) -> Result<Self, Error> {
         let unreadable =
             |cause: &dyn fmt::Display| Error::store("read a client", format!("{}: {cause}", record.id));
         let body: Body = serde_json::from_slice(&record.body).map_err(|cause| unreadable(&cause))?;
-        let hash = URL_SAFE_NO_PAD.decode(&body.secret_sha256).ok();
         Ok(Self {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
+            authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
             audiences: body.audiences,
             created_at: UnixSeconds(body.created_at),
             grants: body.grants,
@@ -189,10 +143,28 @@ impl Client {
             name: body.name,
             resources: body.resources,
             scopes: body.scopes,
-            secret_hash: hash
-                .and_then(|hash| SecretHash::from_bytes(&hash))
-                .ok_or_else(|| unreadable(&"its secret's hash is not one"))?,
             token_lifetime_seconds: body.token_lifetime_seconds,
+        })
+    }
+}
+
+impl Body {
+    /// The method, with what must stand beside it.
+    fn authentication(&self) -> Result<Authentication, String> {
+        let hash = || {
+            let decoded = self.secret_sha256.as_ref().and_then(|hash| URL_SAFE_NO_PAD.decode(hash).ok());
+            let hash = decoded.and_then(|hash| SecretHash::from_bytes(&hash));
+            hash.ok_or_else(|| "its secret's hash is not one".to_owned())
+        };
+        Ok(match self.token_endpoint_auth_method {
+            AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
+            AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
+            AuthMethod::PrivateKeyJwt => {
+                let jwks = self.jwks.as_ref().ok_or("its keys are missing")?.to_string();
+                let keys = JwkSet::parse(jwks.as_bytes()).map_err(|cause| format!("its keys: {cause}"))?;
+                let audience = self.assertion_audience.unwrap_or_default();
+                Authentication::PrivateKeyJwt(AssertionKeys { audience, keys })
+            }
         })
     }
 }

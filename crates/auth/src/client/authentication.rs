@@ -85,7 +85,7 @@ pub struct AssertionKeys {
 /// What the `aud` of a client's assertions must be.
 ///
 /// A client that can be made to name another server's endpoint as the audience can be used against that server, so the
-/// issuer is the one audience that is safe (draft-ietf-oauth-rfc7523bis §4).
+/// issuer is the one audience that is safe (draft-ietf-oauth-rfc7523bis).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AssertionAudience {

@@ -113,7 +113,9 @@ async fn start<'a>(folder: &'a Path, terminal: &mut Terminal) -> Result<(Server,
     let started = Instant::now();
     let new = NewClient { id: Some(CLIENT.into()), name: "The quickstart".into(), ..NewClient::default() };
     let (_, secret) = server.admin().add_client(new).await?;
-    let secret = secret.expect("client_secret_basic, the default, has a secret");
+    let secret = secret.ok_or_else(|| {
+        Error::usage("the quickstart's client has no secret", "this should not happen: please report it")
+    })?;
     server.refresh().await?;
     let took_to_register = started.elapsed();
 

@@ -12,7 +12,8 @@ session = metadata = None
 def discover(issuer, ca, client_id, client_secret, method, document):
     """RFC 8414 §3; the library judges what RFC 8414 §2 says of each member."""
     global session, metadata
-    session = OAuth2Session(client_id, client_secret, token_endpoint_auth_method=method)
+    methods = {"token_endpoint_auth_method": method, "revocation_endpoint_auth_method": method}  # by default, Basic
+    session = OAuth2Session(client_id, client_secret, **methods)
     session.verify, session.trust_env = ca, False  # else a variable of the environment outweighs `ca`
     url = get_well_known_url(issuer, external=True, suffix=document)
     metadata = AuthorizationServerMetadata(of_json(session.get(url, withhold_token=True)))

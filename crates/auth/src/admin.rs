@@ -7,11 +7,11 @@ use std::sync::Arc;
 use sealstone_jose::Algorithm;
 
 use crate::Error;
-use crate::client::{AssertionKeys, Authentication, Client, ClientSecret, Grant};
+use crate::client::{AssertionKeys, Authentication, Client, ClientSecret, CodeFlow, Grant};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
-use crate::protocol::token_client::is_scope_token;
+use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
 
 /// The lifetime of tokens where a client names none.
@@ -36,6 +36,8 @@ pub struct NewClient {
     pub audiences: Vec<String>,
     /// How it proves who it is.
     pub authentication: NewAuthentication,
+    /// What it may do at the authorization endpoint.
+    pub code_flow: CodeFlow,
     /// What it may ask the token endpoint for.
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
@@ -59,6 +61,8 @@ pub enum NewAuthentication {
     ClientSecretBasic,
     /// `client_secret_post`.
     ClientSecretPost,
+    /// `none`: a client that cannot keep a secret.
+    None,
     /// `private_key_jwt`, with the client's public keys.
     PrivateKeyJwt(AssertionKeys),
 }
@@ -72,6 +76,7 @@ impl Default for NewClient {
             algorithm: Algorithm::MlDsa65,
             audiences: Vec::new(),
             authentication: NewAuthentication::default(),
+            code_flow: CodeFlow::default(),
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
@@ -122,6 +127,7 @@ impl Admin {
             algorithm: new.algorithm,
             audiences: new.audiences,
             authentication,
+            code_flow: new.code_flow,
             created_at: now,
             grants: new.grants,
             id: id.clone(),
@@ -147,6 +153,7 @@ impl Admin {
         match new {
             NewAuthentication::ClientSecretBasic => by_secret(Authentication::ClientSecretBasic),
             NewAuthentication::ClientSecretPost => by_secret(Authentication::ClientSecretPost),
+            NewAuthentication::None => Ok((Authentication::None, None)),
             NewAuthentication::PrivateKeyJwt(keys) => Ok((Authentication::PrivateKeyJwt(keys), None)),
         }
     }
@@ -214,6 +221,7 @@ impl Admin {
             let what = format!("{} usable keys{}", keys.keys().len(), unused.unwrap_or_default());
             return invalid("JWK set", what, "1 to 16 public keys (EC, Ed25519 or ML-DSA) in `keys`");
         }
+        check_grants(new)?;
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
@@ -231,6 +239,27 @@ impl Admin {
         }
         Ok(())
     }
+}
+
+/// What a client may ask for must fit together.
+fn check_grants(new: &NewClient) -> Result<(), Error> {
+    let invalid = |what: &str, hint: &str| {
+        Err(Error::ClientInvalid { field: "grants", what: what.to_owned(), hint: hint.to_owned() })
+    };
+    let has = |grant| new.grants.contains(&grant);
+    let public = matches!(new.authentication, NewAuthentication::None);
+    if public && has(Grant::ClientCredentials) {
+        let hint = "RFC 6749 §4.4: client_credentials is for clients that prove who they are";
+        return invalid("a public client with client_credentials", hint);
+    }
+    if has(Grant::AuthorizationCode) == new.code_flow.redirect_uris.is_empty() {
+        let hint = "authorization_code and redirect URIs go together";
+        return invalid("one of authorization_code and redirect URIs without the other", hint);
+    }
+    if public && new.code_flow.pkce_optional {
+        return invalid("a public client without PKCE", "RFC 9700 §2.1.1: a public client must use PKCE");
+    }
+    Ok(())
 }
 
 impl std::fmt::Debug for Admin {

@@ -37,6 +37,7 @@ mod http;
 mod issuer;
 pub mod keys;
 pub mod log;
+pub mod people;
 pub mod protocol;
 mod run;
 pub mod snapshot;
@@ -45,6 +46,7 @@ pub mod tls;
 
 pub use admin::{Admin, NewAuthentication, NewClient};
 pub use client::{AssertionAudience, AssertionKeys, AuthMethod, Authentication, Client, ClientSecret, Grant};
+pub use client::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use clock::{Clock, Randomness};
 pub use config::Config;
 pub use error::{ConfigError, Error};

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod assertions;
+mod code;
 mod config;
 mod flows;
 mod http;

@@ -109,7 +109,7 @@ impl House {
     pub async fn client(&self, new: NewClient) -> Credentials {
         let (client, secret) = self.admin.add_client(new).await.unwrap();
         self.refresh().await;
-        Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() }
+        Credentials { id: client.id, secret: secret.map(|s| s.reveal().to_owned()).unwrap_or_default() }
     }
 
     /// A client with ES256 tokens: quick in tests that are not about the algorithm.
@@ -126,25 +126,36 @@ impl House {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
-        let confirmation = Confirmation::default();
-        let ground = Ground {
-            confirmation: &confirmation,
+        let bearer = Confirmation::default();
+        let ground = self.ground(&snapshot, &bearer);
+        // Client credentials wait for nothing.
+        at_once(token::answer(&caller, &parameters, ground))
+    }
+
+    /// What a flow stands on.
+    pub fn ground<'a>(&'a self, snapshot: &'a Snapshot, confirmation: &'a Confirmation) -> Ground<'a> {
+        Ground {
+            confirmation,
             issuer: &self.issuer,
             max_lifetime_seconds: 86_400,
             now: self.clock.now(),
             randomness: self.live.randomness(),
-            snapshot: &snapshot,
+            refresh_key: &self.live.flow_keys().refresh,
+            snapshot,
             store: &*self.store,
-        };
-        // Client credentials wait for nothing.
-        let mut answer = pin!(token::answer(&caller, &parameters, ground));
-        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(answer) => answer,
-            Poll::Pending => panic!("the flow waits"),
         }
     }
 
-    /// Who asks, by client_secret_basic: without the store.
+    /// The token endpoint's flow for whoever the form says it is, waiting for the store.
+    pub async fn ask_waiting(&self, who: &Credentials, form: &str) -> Result<TokenResponse, OAuthError> {
+        let snapshot = self.live.snapshot_owned();
+        let parameters = Parameters::parse(form.as_bytes())?;
+        let caller = self.caller(who, &parameters, &snapshot)?;
+        let bearer = Confirmation::default();
+        token::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await
+    }
+
+    /// Who asks, by client_secret_basic, or a public client: without the store.
     fn caller(
         &self,
         who: &Credentials,
@@ -152,13 +163,9 @@ impl House {
         snapshot: &Snapshot,
     ) -> Result<Authenticated, OAuthError> {
         let (basic, now) = (who.basic(), self.clock.now());
-        match client_auth::authenticate(
-            &[basic.as_bytes()],
-            parameters,
-            &snapshot.clients,
-            &self.issuer,
-            now,
-        )? {
+        let headers = [basic.as_bytes()];
+        let headers = if who.secret.is_empty() { &[] } else { &headers[..] };
+        match client_auth::authenticate(headers, parameters, &snapshot.clients, &self.issuer, now)? {
             Proof::Complete(caller) => Ok(caller),
             Proof::Once(_) => panic!("a secret is no assertion"),
         }
@@ -172,21 +179,30 @@ impl House {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(format!("token={token}").as_bytes()).unwrap();
         let caller = self.caller(who, &parameters, &snapshot).unwrap();
-        introspect::answer(&caller, &parameters, &snapshot, &self.issuer, self.clock.now()).unwrap()
+        let bearer = Confirmation::default();
+        at_once(introspect::answer(&caller, &parameters, self.ground(&snapshot, &bearer))).unwrap()
     }
 
     pub async fn revoke(&self, who: &Credentials, form: &str) -> Result<Option<String>, OAuthError> {
         let snapshot = self.live.snapshot_owned();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
-        let now = self.clock.now();
-        let done = revoke::answer(&caller, &parameters, &snapshot, &*self.store, &self.issuer, now).await;
+        let bearer = Confirmation::default();
+        let done = revoke::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await;
         self.refresh().await;
         done
     }
 
     pub fn check(&self, token: &str) -> Option<OwnToken> {
         access_token::check(token, &self.live.snapshot(), &self.issuer, self.clock.now()).ok()
+    }
+}
+
+/// The answer of a flow that must not wait.
+fn at_once<T>(flow: impl Future<Output = T>) -> T {
+    match pin!(flow).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("the flow waits"),
     }
 }
 

@@ -15,20 +15,27 @@ pub enum AuthMethod {
     ClientSecretBasic,
     /// The secret in the form, RFC 6749 §2.3.1.
     ClientSecretPost,
+    /// None: the client cannot keep a secret, RFC 6749 §2.1.
+    None,
     /// A token that the client signs with a key of its own, RFC 7523 §2.2 and OpenID Connect Core §9.
     PrivateKeyJwt,
 }
 
 impl AuthMethod {
     /// Every method there is.
-    pub const ALL: [AuthMethod; 3] =
-        [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::PrivateKeyJwt];
+    pub const ALL: [AuthMethod; 4] = [
+        AuthMethod::ClientSecretBasic,
+        AuthMethod::ClientSecretPost,
+        AuthMethod::None,
+        AuthMethod::PrivateKeyJwt,
+    ];
 
     /// Its registered name.
     pub const fn name(self) -> &'static str {
         match self {
             AuthMethod::ClientSecretBasic => "client_secret_basic",
             AuthMethod::ClientSecretPost => "client_secret_post",
+            AuthMethod::None => "none",
             AuthMethod::PrivateKeyJwt => "private_key_jwt",
         }
     }
@@ -42,6 +49,8 @@ pub enum Authentication {
     ClientSecretBasic(SecretHash),
     /// `client_secret_post`.
     ClientSecretPost(SecretHash),
+    /// `none`: the client is public.
+    None,
     /// `private_key_jwt`.
     PrivateKeyJwt(AssertionKeys),
 }
@@ -52,6 +61,7 @@ impl Authentication {
         match self {
             Authentication::ClientSecretBasic(_) => AuthMethod::ClientSecretBasic,
             Authentication::ClientSecretPost(_) => AuthMethod::ClientSecretPost,
+            Authentication::None => AuthMethod::None,
             Authentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
         }
     }
@@ -60,14 +70,16 @@ impl Authentication {
     pub const fn secret_hash(&self) -> Option<&SecretHash> {
         match self {
             Authentication::ClientSecretBasic(hash) | Authentication::ClientSecretPost(hash) => Some(hash),
-            Authentication::PrivateKeyJwt(_) => None,
+            Authentication::None | Authentication::PrivateKeyJwt(_) => None,
         }
     }
 
     /// The keys that check the client's assertions, if it makes them.
     pub const fn assertion_keys(&self) -> Option<&AssertionKeys> {
         match self {
-            Authentication::ClientSecretBasic(_) | Authentication::ClientSecretPost(_) => None,
+            Authentication::ClientSecretBasic(_)
+            | Authentication::ClientSecretPost(_)
+            | Authentication::None => None,
             Authentication::PrivateKeyJwt(keys) => Some(keys),
         }
     }

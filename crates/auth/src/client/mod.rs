@@ -1,6 +1,7 @@
 //! What a client is: its id, how it proves who it is, and what it may ask for.
 
 mod authentication;
+mod code_flow;
 mod secret;
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,6 +17,7 @@ use crate::Error;
 use crate::store::Record;
 
 pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
+pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use secret::{ClientSecret, SecretHash};
 
 /// A registered client.
@@ -27,6 +29,8 @@ pub struct Client {
     pub audiences: Vec<String>,
     /// How it proves who it is, RFC 6749 §2.3.
     pub authentication: Authentication,
+    /// What it may do at the authorization endpoint.
+    pub code_flow: CodeFlow,
     /// When it was registered. No token from before is its own.
     pub created_at: UnixSeconds,
     /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
@@ -48,18 +52,24 @@ pub struct Client {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
+    /// RFC 6749 §4.1: a person signs in and lets the client act.
+    AuthorizationCode,
     /// RFC 6749 §4.4.
     ClientCredentials,
+    /// RFC 6749 §6, for what a person has granted together with the scope `offline_access`.
+    RefreshToken,
 }
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 1] = [Grant::ClientCredentials];
+    pub const ALL: [Grant; 3] = [Grant::AuthorizationCode, Grant::ClientCredentials, Grant::RefreshToken];
 
     /// Its `grant_type`.
     pub const fn name(self) -> &'static str {
         match self {
+            Grant::AuthorizationCode => "authorization_code",
             Grant::ClientCredentials => "client_credentials",
+            Grant::RefreshToken => "refresh_token",
         }
     }
 }
@@ -89,6 +99,8 @@ struct Body {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assertion_audience: Option<AssertionAudience>,
     audiences: Vec<String>,
+    #[serde(default)]
+    code_flow: CodeFlow,
     created_at: u64,
     grants: BTreeSet<Grant>,
     /// A JWK set, RFC 7517 §5.
@@ -116,6 +128,7 @@ impl Client {
             algorithm: self.algorithm.name().to_owned(),
             assertion_audience: keys.map(|keys| keys.audience),
             audiences: self.audiences.clone(),
+            code_flow: self.code_flow.clone(),
             created_at: self.created_at.0,
             grants: self.grants.clone(),
             jwks,
@@ -137,6 +150,7 @@ impl Client {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
             authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
             audiences: body.audiences,
+            code_flow: body.code_flow,
             created_at: UnixSeconds(body.created_at),
             grants: body.grants,
             id: record.id.clone(),
@@ -159,6 +173,7 @@ impl Body {
         Ok(match self.token_endpoint_auth_method {
             AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
             AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
+            AuthMethod::None => Authentication::None,
             AuthMethod::PrivateKeyJwt => {
                 let jwks = self.jwks.as_ref().ok_or("its keys are missing")?.to_string();
                 let keys = JwkSet::parse(jwks.as_bytes()).map_err(|cause| format!("its keys: {cause}"))?;

@@ -39,7 +39,7 @@ pub(crate) enum Refusal {
 impl Refusal {
     /// The table: every refusal and its status.
     /// RFC 6749 §5.2 (400, and 401 for failed client authentication); RFC 9110 §15 for the others.
-    fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Refusal::Method => StatusCode::METHOD_NOT_ALLOWED,
             Refusal::NotFound => StatusCode::NOT_FOUND,
@@ -47,12 +47,20 @@ impl Refusal {
                 Code::InvalidClient => StatusCode::UNAUTHORIZED,
                 Code::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
                 Code::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-                Code::InvalidGrant
+                Code::InsufficientScope => StatusCode::FORBIDDEN,
+                Code::InvalidToken => StatusCode::UNAUTHORIZED,
+                Code::AccessDenied
+                | Code::ConsentRequired
+                | Code::InvalidGrant
                 | Code::InvalidRequest
                 | Code::InvalidScope
                 | Code::InvalidTarget
+                | Code::LoginRequired
+                | Code::RequestNotSupported
+                | Code::RequestUriNotSupported
                 | Code::UnauthorizedClient
                 | Code::UnsupportedGrantType
+                | Code::UnsupportedResponseType
                 | Code::UnsupportedTokenType => StatusCode::BAD_REQUEST,
             },
             Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
@@ -60,7 +68,7 @@ impl Refusal {
         }
     }
 
-    fn into_oauth(self) -> (OAuthError, Option<String>) {
+    pub(crate) fn into_oauth(self) -> (OAuthError, Option<String>) {
         let invalid = |description| (OAuthError::new(Code::InvalidRequest, description), None);
         match self {
             Refusal::Method => invalid("the method is not allowed here"),
@@ -87,8 +95,11 @@ impl IntoResponse for Refusal {
         let mut response = json_response(status, "application/json", body.to_string());
         forbid_caching(&mut response);
         if status == StatusCode::UNAUTHORIZED {
-            let challenge = HeaderValue::from_static("Basic realm=\"sealstone\", charset=\"UTF-8\"");
+            let challenge = HeaderValue::from_static(challenge(error.code));
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        if error.code == Code::InsufficientScope {
+            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge(error.code)));
         }
         if status == StatusCode::REQUEST_TIMEOUT {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -98,13 +109,29 @@ impl IntoResponse for Refusal {
     }
 }
 
+/// How to try again: with a token (RFC 6750 §3) or with a client's secret (RFC 7617 §2).
+fn challenge(code: Code) -> &'static str {
+    match code {
+        Code::InvalidToken => "Bearer realm=\"sealstone\", error=\"invalid_token\"",
+        Code::InsufficientScope => {
+            "Bearer realm=\"sealstone\", error=\"insufficient_scope\", scope=\"openid\""
+        }
+        _ => "Basic realm=\"sealstone\", charset=\"UTF-8\"",
+    }
+}
+
 /// An answer for this caller alone.
 pub(crate) fn private_json(caller: &Authenticated, body: &impl Serialize) -> Result<Response, Refusal> {
+    json_for(&caller.client().id, body)
+}
+
+/// An answer for this client alone.
+pub(crate) fn json_for(client: &str, body: &impl Serialize) -> Result<Response, Refusal> {
     let body = serde_json::to_vec(body)
         .map_err(|cause| OAuthError::from(crate::Error::store("write an answer", cause)))?;
     let mut response = json_response(StatusCode::OK, "application/json", body);
     forbid_caching(&mut response);
-    response.extensions_mut().insert(Seen::by(caller));
+    response.extensions_mut().insert(Seen { client: Some(client.to_owned()), error: None });
     Ok(response)
 }
 
@@ -149,10 +176,10 @@ fn forbid_caching(response: &mut Response) {
 
 /// What the log may know of a request besides its address: never a parameter, never a header.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+pub(crate) struct Seen {
     /// Known only once the client has proved itself: before, it could be anything, a secret in the wrong field too.
-    client: Option<String>,
-    error: Option<Arc<OAuthError>>,
+    pub(crate) client: Option<String>,
+    pub(crate) error: Option<Arc<OAuthError>>,
 }
 
 impl Seen {

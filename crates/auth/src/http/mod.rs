@@ -2,6 +2,7 @@
 
 mod answer;
 mod serve;
+mod userinfo;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -46,6 +47,22 @@ pub(crate) struct App {
     pub(crate) request_timeout: Duration,
 }
 
+impl App {
+    /// What a flow stands on, now.
+    fn ground<'a>(&'a self, snapshot: &'a Snapshot, confirmation: &'a Confirmation) -> Ground<'a> {
+        Ground {
+            confirmation,
+            issuer: &self.issuer,
+            max_lifetime_seconds: self.max_lifetime_seconds,
+            now: self.clock.now(),
+            randomness: self.live.randomness(),
+            refresh_key: &self.live.flow_keys().refresh,
+            snapshot,
+            store: self.live.store(),
+        }
+    }
+}
+
 /// The metadata document as it is served.
 pub(crate) fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Bytes {
     discovery::metadata(issuer, algorithms).to_string().into()
@@ -58,6 +75,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route(&below(discovery::TOKEN), only(post(token_endpoint)))
         .route(&below(discovery::INTROSPECT), only(post(introspection_endpoint)))
         .route(&below(discovery::REVOKE), only(post(revocation_endpoint)))
+        .route(&below(discovery::USERINFO), only(get(userinfo::endpoint).post(userinfo::endpoint)))
         .route(&below(discovery::JWKS), only(get(jwks)))
         .route(&discovery::oauth_path(&app.issuer), only(get(metadata_document)))
         .route(&discovery::openid_path(&app.issuer), only(get(metadata_document)))
@@ -78,15 +96,8 @@ async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> 
     let form = Form::read(request, &app).await?;
     let snapshot = form.snapshot(&app.live);
     let caller = form.authenticate(&app, &snapshot).await?;
-    let ground = Ground {
-        confirmation: &Confirmation::default(),
-        issuer: &app.issuer,
-        max_lifetime_seconds: app.max_lifetime_seconds,
-        now: app.clock.now(),
-        randomness: app.live.randomness(),
-        snapshot: &snapshot,
-        store: app.live.store(),
-    };
+    let bearer = Confirmation::default();
+    let ground = app.ground(&snapshot, &bearer);
     let granted =
         token::answer(&caller, &form.parameters, ground).await.map_err(|error| by(&caller, error))?;
     answer::private_json(&caller, &granted)
@@ -100,8 +111,8 @@ async fn introspection_endpoint(
     let form = Form::read(request, &app).await?;
     let snapshot = form.snapshot(&app.live);
     let caller = form.authenticate(&app, &snapshot).await?;
-    let now = app.clock.now();
-    let said = introspect::answer(&caller, &form.parameters, &snapshot, &app.issuer, now);
+    let bearer = Confirmation::default();
+    let said = introspect::answer(&caller, &form.parameters, app.ground(&snapshot, &bearer)).await;
     answer::private_json(&caller, &said.map_err(|error| by(&caller, error))?)
 }
 
@@ -113,12 +124,12 @@ async fn revocation_endpoint(
     let form = Form::read(request, &app).await?;
     let snapshot = app.live.snapshot_owned();
     let caller = form.authenticate(&app, &snapshot).await?;
-    let now = app.clock.now();
-    let marked =
-        revoke::answer(&caller, &form.parameters, &snapshot, app.live.store(), &app.issuer, now).await;
-    if let Some(jti) = marked.map_err(|error| by(&caller, error))? {
-        let refreshed = app.live.refresh(now).await;
-        if !app.live.snapshot().revocations.contains(&jti) {
+    let bearer = Confirmation::default();
+    let ground = app.ground(&snapshot, &bearer);
+    let marked = revoke::answer(&caller, &form.parameters, ground).await;
+    if let Some(mark) = marked.map_err(|error| by(&caller, error))? {
+        let refreshed = app.live.refresh(ground.now).await;
+        if !app.live.snapshot().revocations.contains(&mark) {
             refreshed.map_err(|cause| by(&caller, cause.into()))?;
         }
     }
@@ -168,20 +179,10 @@ struct Form {
 impl Form {
     /// RFC 6749 §3.2 and §2.3.1: a form in the body, nothing in the address.
     async fn read(request: Request<Body>, app: &App) -> Result<Self, Refusal> {
-        let (head, body) = request.into_parts();
-        if head.uri.query().is_some_and(|query| !query.is_empty()) {
+        if request.uri().query().is_some_and(|query| !query.is_empty()) {
             return Err(OAuthError::new(Code::InvalidRequest, "parameters belong into the body").into());
         }
-        check_form(&head.headers)?;
-        let body = Limited::new(body, app.max_body_bytes).collect();
-        let body = tokio::time::timeout(app.request_timeout, body).await.map_err(|_| Refusal::TooSlow)?;
-        let body = body.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
-            Some(_) => Refusal::TooLarge,
-            None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
-        })?;
-        let values = head.headers.get_all(AUTHORIZATION).iter();
-        let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
-        Ok(Self { authorization, parameters: Parameters::parse(&body.to_bytes())? })
+        read_form(request, app).await
     }
 
     /// One atomic load; one that may be held while the store is asked, where it will be.
@@ -200,6 +201,21 @@ impl Form {
             client_auth::authenticate(&headers, &self.parameters, &snapshot.clients, &app.issuer, now)?;
         proof.complete(app.live.store(), now).await
     }
+}
+
+/// A form in the body, whatever the address says.
+async fn read_form(request: Request<Body>, app: &App) -> Result<Form, Refusal> {
+    let (head, body) = request.into_parts();
+    check_form(&head.headers)?;
+    let body = Limited::new(body, app.max_body_bytes).collect();
+    let body = tokio::time::timeout(app.request_timeout, body).await.map_err(|_| Refusal::TooSlow)?;
+    let body = body.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
+        Some(_) => Refusal::TooLarge,
+        None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
+    })?;
+    let values = head.headers.get_all(AUTHORIZATION).iter();
+    let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
+    Ok(Form { authorization, parameters: Parameters::parse(&body.to_bytes())? })
 }
 
 /// The content is a form, and not a compressed one.

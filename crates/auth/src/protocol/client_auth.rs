@@ -14,7 +14,7 @@ use crate::client::{AuthMethod, Client, Clients, SecretHash};
 use crate::issuer::Issuer;
 use crate::store::Store;
 
-/// A client that has proved who it is. Only [`Proof::complete`] hands one out.
+/// A client that has proved who it is, as far as its registered method can. Only [`Proof::complete`] hands one out.
 #[derive(Clone, Debug)]
 pub struct Authenticated(Arc<Client>);
 
@@ -29,7 +29,7 @@ impl Authenticated {
 #[must_use]
 #[derive(Debug)]
 pub enum Proof {
-    /// Everything: the client knows its secret.
+    /// Everything: the client knows its secret, or is one that has none.
     Complete(Authenticated),
     /// Everything but that the assertion was not used before: the store decides.
     Once(SingleUse),
@@ -63,7 +63,7 @@ pub fn authenticate(
     let posted = parameters.value("client_secret");
     let asserted = [ASSERTION, ASSERTION_TYPE].into_iter().any(|name| parameters.value(name).is_some());
     let credentials = match (authorization, posted, asserted) {
-        ([], None, false) => return Err(refused("client authentication is missing")),
+        ([], None, false) => return public(parameters, clients),
         ([], None, true) => {
             return client_assertion::check(parameters, clients, issuer, now).map(Proof::Once);
         }
@@ -88,6 +88,17 @@ pub fn authenticate(
     }
     check_method(client, credentials.method)?;
     Ok(Proof::Complete(Authenticated(Arc::clone(client))))
+}
+
+/// A public client only says who it is, RFC 6749 §3.2.1.
+fn public(parameters: &Parameters, clients: &Clients) -> Result<Proof, OAuthError> {
+    let missing = || refused("client authentication is missing");
+    let id = parameters.value("client_id").ok_or_else(missing)?;
+    let client = clients.by_id(id).ok_or_else(missing)?;
+    match client.authentication.method() {
+        AuthMethod::None => Ok(Proof::Complete(Authenticated(Arc::clone(client)))),
+        _ => Err(missing()),
+    }
 }
 
 /// RFC 7591 §2: the method that is registered, and no other.

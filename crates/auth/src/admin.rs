@@ -36,6 +36,8 @@ pub struct NewClient {
     pub audiences: Vec<String>,
     /// How it proves who it is.
     pub authentication: NewAuthentication,
+    /// Whether each of its token requests must come with a DPoP proof.
+    pub dpop_bound_access_tokens: bool,
     /// What it may ask the token endpoint for.
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
@@ -72,6 +74,7 @@ impl Default for NewClient {
             algorithm: Algorithm::MlDsa65,
             audiences: Vec::new(),
             authentication: NewAuthentication::default(),
+            dpop_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
@@ -123,6 +126,7 @@ impl Admin {
             audiences: new.audiences,
             authentication,
             created_at: now,
+            dpop_bound_access_tokens: new.dpop_bound_access_tokens,
             grants: new.grants,
             id: id.clone(),
             name: new.name,

@@ -3,6 +3,9 @@
 
 mod assertions;
 mod config;
+mod dpop;
+mod dpop_http;
+mod dpop_replay;
 mod flows;
 mod http;
 mod keys;

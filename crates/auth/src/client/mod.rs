@@ -29,6 +29,8 @@ pub struct Client {
     pub authentication: Authentication,
     /// When it was registered. No token from before is its own.
     pub created_at: UnixSeconds,
+    /// Whether each token request must come with a DPoP proof, RFC 9449 §5.2.
+    pub dpop_bound_access_tokens: bool,
     /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
@@ -90,6 +92,8 @@ struct Body {
     assertion_audience: Option<AssertionAudience>,
     audiences: Vec<String>,
     created_at: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dpop_bound_access_tokens: bool,
     grants: BTreeSet<Grant>,
     /// A JWK set, RFC 7517 §5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -117,6 +121,7 @@ impl Client {
             assertion_audience: keys.map(|keys| keys.audience),
             audiences: self.audiences.clone(),
             created_at: self.created_at.0,
+            dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             grants: self.grants.clone(),
             jwks,
             name: self.name.clone(),
@@ -138,6 +143,7 @@ impl Client {
             authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
             audiences: body.audiences,
             created_at: UnixSeconds(body.created_at),
+            dpop_bound_access_tokens: body.dpop_bound_access_tokens,
             grants: body.grants,
             id: record.id.clone(),
             name: body.name,

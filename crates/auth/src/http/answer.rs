@@ -9,7 +9,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, PRAGMA, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::HeaderValue;
 use hyper::{StatusCode, Version};
@@ -47,13 +47,15 @@ impl Refusal {
                 Code::InvalidClient => StatusCode::UNAUTHORIZED,
                 Code::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
                 Code::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-                Code::InvalidGrant
+                Code::InvalidDpopProof
+                | Code::InvalidGrant
                 | Code::InvalidRequest
                 | Code::InvalidScope
                 | Code::InvalidTarget
                 | Code::UnauthorizedClient
                 | Code::UnsupportedGrantType
-                | Code::UnsupportedTokenType => StatusCode::BAD_REQUEST,
+                | Code::UnsupportedTokenType
+                | Code::UseDpopNonce => StatusCode::BAD_REQUEST,
             },
             Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -131,6 +133,13 @@ pub(crate) fn health(status: StatusCode, what: &'static str) -> Response {
     let mut response = json_response(status, "application/json", json!({"status": what}).to_string());
     forbid_caching(&mut response);
     response
+}
+
+/// Sets a header whose value the server made.
+pub(crate) fn add(response: &mut Response, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
 }
 
 fn json_response(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Response {

@@ -3,6 +3,7 @@
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
 
+use super::dpop;
 use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
 
@@ -22,6 +23,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
     let assertions = Algorithm::ALL.map(Algorithm::name);
     let methods = AuthMethod::ALL.map(AuthMethod::name);
     json!({
+        "dpop_signing_alg_values_supported": dpop::ALGORITHMS.map(Algorithm::name),
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,
         "introspection_endpoint": issuer.endpoint(INTROSPECT),

@@ -23,6 +23,8 @@ pub struct OAuthError {
 pub enum Code {
     /// RFC 6749 §5.2: client authentication failed.
     InvalidClient,
+    /// RFC 9449 §5: the DPoP proof is missing or wrong.
+    InvalidDpopProof,
     /// RFC 6749 §5.2: the grant, or the token, is not this client's.
     InvalidGrant,
     /// RFC 6749 §5.2: malformed, repeated or contradictory parameters.
@@ -41,6 +43,8 @@ pub enum Code {
     UnsupportedGrantType,
     /// RFC 7009 §2.2.1: tokens of this type are not revoked here.
     UnsupportedTokenType,
+    /// RFC 9449 §8: the DPoP proof needs the nonce that comes with this answer.
+    UseDpopNonce,
 }
 
 impl Code {
@@ -48,6 +52,7 @@ impl Code {
     pub const fn name(self) -> &'static str {
         match self {
             Code::InvalidClient => "invalid_client",
+            Code::InvalidDpopProof => "invalid_dpop_proof",
             Code::InvalidGrant => "invalid_grant",
             Code::InvalidRequest => "invalid_request",
             Code::InvalidScope => "invalid_scope",
@@ -57,6 +62,7 @@ impl Code {
             Code::UnauthorizedClient => "unauthorized_client",
             Code::UnsupportedGrantType => "unsupported_grant_type",
             Code::UnsupportedTokenType => "unsupported_token_type",
+            Code::UseDpopNonce => "use_dpop_nonce",
         }
     }
 }

@@ -8,6 +8,7 @@
 //! | [`client_assertion`] | who asks, by a signed token | 7521, 7523, OpenID Connect Core §9 |
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
 //! | [`confirmation`] | what binds a token to its holder | 7800, 8705, 9449 |
+//! | [`dpop`] | who holds the key of a token, by a signed proof | 9449 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
 //! | [`introspect`] | token introspection | 7662 |
@@ -20,6 +21,7 @@ pub mod client_assertion;
 pub mod client_auth;
 pub mod confirmation;
 pub mod discovery;
+pub mod dpop;
 pub mod error;
 pub mod introspect;
 pub mod parameters;

@@ -38,6 +38,8 @@ pub struct NewClient {
     pub authentication: NewAuthentication,
     /// What it may do at the authorization endpoint.
     pub code_flow: CodeFlow,
+    /// Whether each of its token requests must come with a DPoP proof.
+    pub dpop_bound_access_tokens: bool,
     /// What it may ask the token endpoint for.
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
@@ -77,6 +79,7 @@ impl Default for NewClient {
             audiences: Vec::new(),
             authentication: NewAuthentication::default(),
             code_flow: CodeFlow::default(),
+            dpop_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
@@ -129,6 +132,7 @@ impl Admin {
             authentication,
             code_flow: new.code_flow,
             created_at: now,
+            dpop_bound_access_tokens: new.dpop_bound_access_tokens,
             grants: new.grants,
             id: id.clone(),
             name: new.name,

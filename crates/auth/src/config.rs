@@ -20,6 +20,8 @@ pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
 pub struct Config {
     /// Where everything that must survive is kept; created with mode 0700.
     pub data_dir: PathBuf,
+    /// Proofs of possession.
+    pub dpop: Dpop,
     /// Limits of HTTP.
     pub http: Http,
     /// The issuer identifier, RFC 8414 §2. Without it: `https://` and the bound address.
@@ -38,6 +40,29 @@ pub struct Config {
     pub tls: Tls,
     /// The access tokens.
     pub tokens: Tokens,
+}
+
+/// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dpop {
+    /// The most proofs that a node remembers, some 40 bytes each. When it is reached, proofs are answered with 503.
+    pub max_proofs: NonZeroU64,
+    /// Whether proofs need a nonce of the server.
+    pub nonces: bool,
+    /// Who remembers used proofs.
+    pub replay: Replay,
+}
+
+/// Who remembers used proofs.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replay {
+    /// Each node its own; it accepts no nonce but its own.
+    #[default]
+    Node,
+    /// The store, for all nodes: one durable write per proof.
+    Shared,
 }
 
 /// `[http]`: what a peer may take of us before it has proved anything.
@@ -164,6 +189,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             data_dir: "sealstone-data".into(),
+            dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
             keys: Keys::default(),
@@ -174,6 +200,12 @@ impl Default for Config {
             tls: Tls::default(),
             tokens: Tokens::default(),
         }
+    }
+}
+
+impl Default for Dpop {
+    fn default() -> Self {
+        Self { max_proofs: seconds(1 << 20), nonces: true, replay: Replay::default() }
     }
 }
 
@@ -293,6 +325,14 @@ impl Config {
                 key: "algorithms",
                 what: "`algorithms` is empty".into(),
                 hint: "name at least one, as in [\"ML-DSA-65\"]",
+            });
+        }
+        if !self.dpop.nonces && self.dpop.replay == Replay::Node {
+            return Err(Fault {
+                section: "dpop",
+                key: "nonces",
+                what: "without nonces a node cannot tell which proofs are its own to remember".into(),
+                hint: "set `replay` to \"shared\", or leave `nonces` true",
             });
         }
         if self.keys.publish_seconds.get() < 2 * JWKS_MAX_AGE_SECONDS {

@@ -16,6 +16,7 @@ use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
 use crate::keys::{Policy, Sealer};
+use crate::protocol::dpop::Dpop;
 use crate::snapshot::Live;
 use crate::store::{Sqlite, Store, Version};
 use crate::tls::{self, Identity, Terms};
@@ -89,6 +90,7 @@ impl Server {
 
         let app = Arc::new(App {
             clock: Arc::clone(&world.clock),
+            dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),

@@ -4,6 +4,9 @@
 mod assertions;
 mod code;
 mod config;
+mod dpop;
+mod dpop_http;
+mod dpop_replay;
 mod flows;
 mod http;
 mod keys;

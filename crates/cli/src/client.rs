@@ -72,6 +72,9 @@ pub(crate) struct Add {
     /// Let its assertions name the token endpoint as audience too; only for a client that cannot be changed
     #[arg(long, requires = "jwks")]
     token_endpoint_audience: bool,
+    /// Refuse its token requests without a DPoP proof (RFC 9449), so that each of its tokens is bound to a key
+    #[arg(long)]
+    dpop_bound_access_tokens: bool,
     /// A scope it may have; may be given more than once
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
@@ -180,6 +183,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
             redirect_uris: options.redirect_uri,
             refresh_lifetime_seconds: RefreshLifetime(options.refresh_lifetime.as_secs()),
         },
+        dpop_bound_access_tokens: options.dpop_bound_access_tokens,
         grants,
         id: options.id,
         name: options.name,
@@ -314,7 +318,8 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
 fn lifetime(client: &Client) -> String {
     let seconds = client.token_lifetime_seconds;
     let default = if seconds == DEFAULT_TOKEN_LIFETIME_SECONDS { ", the default" } else { "" };
-    format!("for {seconds} seconds{default}")
+    let bound = if client.dpop_bound_access_tokens { ", bound by DPoP" } else { "" };
+    format!("for {seconds} seconds{default}{bound}")
 }
 
 fn redirect_uris(client: &Client) -> String {
@@ -335,6 +340,9 @@ fn row(client: &Client) -> Value {
         "token_endpoint_auth_method": client.authentication.method().name(),
         "token_lifetime_seconds": client.token_lifetime_seconds,
     });
+    if client.dpop_bound_access_tokens {
+        row["dpop_bound_access_tokens"] = true.into();
+    }
     if let Some(keys) = client.authentication.assertion_keys() {
         row["jwks"] = json!({"keys": keys.keys.keys().iter().map(|key| key.to_jwk()).collect::<Vec<_>>()});
         row["token_endpoint_audience"] = (keys.audience == AssertionAudience::IssuerOrTokenEndpoint).into();

@@ -33,6 +33,8 @@ pub struct Client {
     pub code_flow: CodeFlow,
     /// When it was registered. No token from before is its own.
     pub created_at: UnixSeconds,
+    /// Whether each token request must come with a DPoP proof, RFC 9449 §5.2.
+    pub dpop_bound_access_tokens: bool,
     /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
@@ -102,6 +104,8 @@ struct Body {
     #[serde(default)]
     code_flow: CodeFlow,
     created_at: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dpop_bound_access_tokens: bool,
     grants: BTreeSet<Grant>,
     /// A JWK set, RFC 7517 §5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -130,6 +134,7 @@ impl Client {
             audiences: self.audiences.clone(),
             code_flow: self.code_flow.clone(),
             created_at: self.created_at.0,
+            dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             grants: self.grants.clone(),
             jwks,
             name: self.name.clone(),
@@ -152,6 +157,7 @@ impl Client {
             audiences: body.audiences,
             code_flow: body.code_flow,
             created_at: UnixSeconds(body.created_at),
+            dpop_bound_access_tokens: body.dpop_bound_access_tokens,
             grants: body.grants,
             id: record.id.clone(),
             name: body.name,

@@ -9,7 +9,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, PRAGMA, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, PRAGMA, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::HeaderValue;
 use hyper::{StatusCode, Version};
@@ -51,6 +51,7 @@ impl Refusal {
                 Code::InvalidToken => StatusCode::UNAUTHORIZED,
                 Code::AccessDenied
                 | Code::ConsentRequired
+                | Code::InvalidDpopProof
                 | Code::InvalidGrant
                 | Code::InvalidRequest
                 | Code::InvalidScope
@@ -61,7 +62,8 @@ impl Refusal {
                 | Code::UnauthorizedClient
                 | Code::UnsupportedGrantType
                 | Code::UnsupportedResponseType
-                | Code::UnsupportedTokenType => StatusCode::BAD_REQUEST,
+                | Code::UnsupportedTokenType
+                | Code::UseDpopNonce => StatusCode::BAD_REQUEST,
             },
             Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
@@ -158,6 +160,13 @@ pub(crate) fn health(status: StatusCode, what: &'static str) -> Response {
     let mut response = json_response(status, "application/json", json!({"status": what}).to_string());
     forbid_caching(&mut response);
     response
+}
+
+/// Sets a header whose value the server made.
+pub(crate) fn add(response: &mut Response, name: HeaderName, value: &str) {
+    if let Ok(value) = HeaderValue::from_str(value) {
+        response.headers_mut().insert(name, value);
+    }
 }
 
 fn json_response(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Response {

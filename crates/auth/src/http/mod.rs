@@ -12,17 +12,19 @@ use arc_swap::Guard;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 use hyper::{HeaderMap, Request, StatusCode};
 use sealstone_jose::Algorithm;
 use zeroize::Zeroizing;
 
-use crate::client::Grant;
+use crate::client::{Client, Grant};
 use crate::clock::Clock;
 use crate::issuer::Issuer;
+use crate::protocol::client_auth::Proof;
+use crate::protocol::dpop::{self, Dpop};
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
 use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
@@ -31,12 +33,18 @@ use answer::Refusal;
 
 pub(crate) use serve::{Limits, serve};
 
+/// RFC 9449 §4.1.
+const DPOP: HeaderName = HeaderName::from_static("dpop");
+/// RFC 9449 §8.1.
+const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+
 /// How long the store may take to answer before the server says that it is not ready.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
 /// What every request may reach.
 pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
     pub(crate) live: Arc<Live>,
     pub(crate) max_body_bytes: usize,
@@ -90,14 +98,27 @@ fn only(methods: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
     methods.fallback(|| async { Refusal::Method })
 }
 
-/// RFC 6749 §3.2. Reads the snapshot, writes nothing, takes no lock, for a client that gives its secret. For one that
-/// gives an assertion the store is asked once: whether it was used before.
-async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Result<Response, Refusal> {
-    let form = Form::read(request, &app).await?;
+/// RFC 6749 §3.2. An answer to a DPoP proof brings the newest nonce, so that the client has it before its own ends:
+/// RFC 9449 §8.
+async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
+    let proved = request.headers().contains_key(DPOP);
+    let mut response = token_response(&app, request).await.into_response();
+    if proved && let Ok(Some(nonce)) = app.dpop.nonce(app.clock.now(), app.live.randomness()) {
+        answer::add(&mut response, DPOP_NONCE, &nonce);
+    }
+    response
+}
+
+/// Reads the snapshot, writes nothing, takes no lock, for a client that gives its secret. For one that gives an
+/// assertion the store is asked once: whether it was used before. That is asked last, so that an assertion whose DPoP
+/// proof needs a nonce can be sent again with one.
+async fn token_response(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
+    let form = Form::read(request, app).await?;
     let snapshot = form.snapshot(&app.live);
-    let caller = form.authenticate(&app, &snapshot).await?;
-    let bearer = Confirmation::default();
-    let ground = app.ground(&snapshot, &bearer);
+    let proof = form.prove(app, &snapshot)?;
+    let confirmation = Confirmation { jkt: form.jkt(app, proof.client()).await?, ..Confirmation::default() };
+    let caller = proof.complete(app.live.store(), app.clock.now()).await?;
+    let ground = app.ground(&snapshot, &confirmation);
     let granted =
         token::answer(&caller, &form.parameters, ground).await.map_err(|error| by(&caller, error))?;
     answer::private_json(&caller, &granted)
@@ -173,6 +194,8 @@ fn by(caller: &Authenticated, error: OAuthError) -> Refusal {
 /// A form request: its parameters and what may authenticate it.
 struct Form {
     authorization: Vec<Zeroizing<Vec<u8>>>,
+    /// The DPoP headers.
+    proofs: Vec<Vec<u8>>,
     parameters: Parameters,
 }
 
@@ -189,17 +212,33 @@ impl Form {
     fn snapshot(&self, live: &Live) -> Guard<Arc<Snapshot>> {
         let at_once = |grant| [None, Some(Grant::ClientCredentials.name())].contains(&grant);
         match self.parameters.value(client_assertion::ASSERTION) {
-            None if at_once(self.parameters.value("grant_type")) => live.snapshot(),
+            None if self.proofs.is_empty() && at_once(self.parameters.value("grant_type")) => live.snapshot(),
             _ => Guard::from_inner(live.snapshot_owned()),
         }
     }
 
     async fn authenticate(&self, app: &App, snapshot: &Snapshot) -> Result<Authenticated, OAuthError> {
+        self.prove(app, snapshot)?.complete(app.live.store(), app.clock.now()).await
+    }
+
+    /// Who asks, before anything is used up.
+    fn prove(&self, app: &App, snapshot: &Snapshot) -> Result<Proof, OAuthError> {
         let headers: Vec<&[u8]> = self.authorization.iter().map(|value| value.as_slice()).collect();
         let now = app.clock.now();
-        let proof =
-            client_auth::authenticate(&headers, &self.parameters, &snapshot.clients, &app.issuer, now)?;
-        proof.complete(app.live.store(), now).await
+        client_auth::authenticate(&headers, &self.parameters, &snapshot.clients, &app.issuer, now)
+    }
+
+    /// The thumbprint of the key that a token request shows to hold, RFC 9449 §5.
+    async fn jkt(&self, app: &App, client: &Client) -> Result<Option<String>, OAuthError> {
+        let proofs: Vec<&[u8]> = self.proofs.iter().map(Vec::as_slice).collect();
+        let request = dpop::Request {
+            client: &client.id,
+            method: "POST",
+            proofs: &proofs,
+            token: None,
+            url: &app.issuer.endpoint(discovery::TOKEN),
+        };
+        app.dpop.check(request, app.live.store(), app.live.randomness(), app.clock.now()).await
     }
 }
 
@@ -215,7 +254,8 @@ async fn read_form(request: Request<Body>, app: &App) -> Result<Form, Refusal> {
     })?;
     let values = head.headers.get_all(AUTHORIZATION).iter();
     let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
-    Ok(Form { authorization, parameters: Parameters::parse(&body.to_bytes())? })
+    let proofs = head.headers.get_all(DPOP).iter().map(|value| value.as_bytes().to_vec()).collect();
+    Ok(Form { authorization, proofs, parameters: Parameters::parse(&body.to_bytes())? })
 }
 
 /// The content is a form, and not a compressed one.

@@ -36,6 +36,14 @@ pub enum Proof {
 }
 
 impl Proof {
+    /// Who it will be. Nothing may be given out for this yet.
+    pub fn client(&self) -> &Client {
+        match self {
+            Proof::Complete(caller) => caller.client(),
+            Proof::Once(assertion) => assertion.client(),
+        }
+    }
+
     /// The client, once the store has been asked, where it must be.
     /// Errors: those of [`SingleUse::spend`].
     pub async fn complete(self, store: &dyn Store, now: UnixSeconds) -> Result<Authenticated, OAuthError> {

@@ -3,6 +3,7 @@
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
 
+use super::dpop;
 use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
 
@@ -36,6 +37,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
             "preferred_username", "sid", "sub",
         ],
         "code_challenge_methods_supported": ["S256"],
+        "dpop_signing_alg_values_supported": dpop::ALGORITHMS.map(Algorithm::name),
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,
         "introspection_endpoint": issuer.endpoint(INTROSPECT),

@@ -29,6 +29,8 @@ pub enum Code {
     InsufficientScope,
     /// RFC 6749 §5.2: client authentication failed.
     InvalidClient,
+    /// RFC 9449 §5: the DPoP proof is missing or wrong.
+    InvalidDpopProof,
     /// RFC 6749 §5.2: the grant, or the token, is not this client's.
     InvalidGrant,
     /// RFC 6749 §5.2: malformed, repeated or contradictory parameters.
@@ -57,6 +59,8 @@ pub enum Code {
     UnsupportedResponseType,
     /// RFC 7009 §2.2.1: tokens of this type are not revoked here.
     UnsupportedTokenType,
+    /// RFC 9449 §8: the DPoP proof needs the nonce that comes with this answer.
+    UseDpopNonce,
 }
 
 impl Code {
@@ -67,6 +71,7 @@ impl Code {
             Code::ConsentRequired => "consent_required",
             Code::InsufficientScope => "insufficient_scope",
             Code::InvalidClient => "invalid_client",
+            Code::InvalidDpopProof => "invalid_dpop_proof",
             Code::InvalidGrant => "invalid_grant",
             Code::InvalidRequest => "invalid_request",
             Code::InvalidScope => "invalid_scope",
@@ -81,6 +86,7 @@ impl Code {
             Code::UnsupportedGrantType => "unsupported_grant_type",
             Code::UnsupportedResponseType => "unsupported_response_type",
             Code::UnsupportedTokenType => "unsupported_token_type",
+            Code::UseDpopNonce => "use_dpop_nonce",
         }
     }
 }

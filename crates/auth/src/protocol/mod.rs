@@ -10,6 +10,7 @@
 //! | [`granted`] | what a person has granted: code, family, tokens | 6749 §4.1.2 |
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
 //! | [`confirmation`] | what binds a token to its holder | 7800, 8705, 9449 |
+//! | [`dpop`] | who holds the key of a token, by a signed proof | 9449 |
 //! | `target` | what a token is good for | 6749 §3.3, 8707 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
 //! | [`token_code`] | authorization code grant | 6749 §4.1.3, 7636 §4.6 |
@@ -27,6 +28,7 @@ pub mod client_assertion;
 pub mod client_auth;
 pub mod confirmation;
 pub mod discovery;
+pub mod dpop;
 pub mod error;
 pub mod granted;
 pub(crate) mod id_token;

@@ -5,7 +5,7 @@ use sealstone_jose::UnixSeconds;
 use serde::Serialize;
 
 use super::{Authenticated, Code, Confirmation, OAuthError, Parameters};
-use super::{granted, token_client, token_code, token_refresh};
+use super::{dpop, granted, token_client, token_code, token_refresh};
 use crate::Error;
 use crate::client::{Client, Grant};
 use crate::clock::Randomness;
@@ -87,7 +87,8 @@ impl std::fmt::Debug for TokenResponse {
 }
 
 /// Answers a token request.
-/// Errors: `unsupported_grant_type`, `unauthorized_client`, and those of the flow.
+/// Errors: `unsupported_grant_type`, `unauthorized_client`, `invalid_dpop_proof` without a proof from a client that
+/// always sends one (RFC 9449 §5.2), and those of the flow.
 pub async fn answer(
     caller: &Authenticated,
     parameters: &Parameters,
@@ -99,6 +100,9 @@ pub async fn answer(
     })?;
     if !caller.client().grants.contains(&grant) {
         return Err(OAuthError::new(Code::UnauthorizedClient, "the client may not use this grant"));
+    }
+    if caller.client().dpop_bound_access_tokens && ground.confirmation.jkt.is_none() {
+        return Err(dpop::missing());
     }
     match grant {
         Grant::AuthorizationCode => token_code::grant(caller, parameters, ground).await,

@@ -97,11 +97,8 @@ impl IntoResponse for Refusal {
         let mut response = json_response(status, "application/json", body.to_string());
         forbid_caching(&mut response);
         if status == StatusCode::UNAUTHORIZED {
-            let challenge = HeaderValue::from_static(challenge(error.code));
+            let challenge = HeaderValue::from_static("Basic realm=\"sealstone\", charset=\"UTF-8\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
-        }
-        if error.code == Code::InsufficientScope {
-            response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge(error.code)));
         }
         if status == StatusCode::REQUEST_TIMEOUT {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -111,15 +108,27 @@ impl IntoResponse for Refusal {
     }
 }
 
-/// How to try again: with a token (RFC 6750 §3) or with a client's secret (RFC 7617 §2).
-fn challenge(code: Code) -> &'static str {
-    match code {
-        Code::InvalidToken => "Bearer realm=\"sealstone\", error=\"invalid_token\"",
-        Code::InsufficientScope => {
+/// A refusal by a protected resource: RFC 6750 §3 and RFC 9449 §7.1 want the reason in the challenge too.
+pub(crate) fn of_a_resource(refusal: Refusal) -> Response {
+    let code = match &refusal {
+        Refusal::OAuth { error, .. } => Some(error.code),
+        _ => None,
+    };
+    let mut response = refusal.into_response();
+    let challenge = match code {
+        Some(Code::InvalidToken) => "Bearer realm=\"sealstone\", error=\"invalid_token\"",
+        Some(Code::InsufficientScope) => {
             "Bearer realm=\"sealstone\", error=\"insufficient_scope\", scope=\"openid\""
         }
-        _ => "Basic realm=\"sealstone\", charset=\"UTF-8\"",
+        Some(Code::InvalidDpopProof) => "DPoP error=\"invalid_dpop_proof\"",
+        Some(Code::UseDpopNonce) => "DPoP error=\"use_dpop_nonce\"",
+        _ => return response,
+    };
+    if code != Some(Code::InsufficientScope) {
+        *response.status_mut() = StatusCode::UNAUTHORIZED;
     }
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    response
 }
 
 /// An answer for this caller alone.

@@ -39,7 +39,7 @@ pub(crate) enum Refusal {
 impl Refusal {
     /// The table: every refusal and its status.
     /// RFC 6749 §5.2 (400, and 401 for failed client authentication); RFC 9110 §15 for the others.
-    fn status(&self) -> StatusCode {
+    pub(super) fn status(&self) -> StatusCode {
         match self {
             Refusal::Method => StatusCode::METHOD_NOT_ALLOWED,
             Refusal::NotFound => StatusCode::NOT_FOUND,
@@ -47,7 +47,8 @@ impl Refusal {
                 Code::InvalidClient => StatusCode::UNAUTHORIZED,
                 Code::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
                 Code::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-                Code::InvalidGrant
+                Code::AccessDenied
+                | Code::InvalidGrant
                 | Code::InvalidRequest
                 | Code::InvalidScope
                 | Code::InvalidTarget
@@ -60,7 +61,7 @@ impl Refusal {
         }
     }
 
-    fn into_oauth(self) -> (OAuthError, Option<String>) {
+    pub(super) fn into_oauth(self) -> (OAuthError, Option<String>) {
         let invalid = |description| (OAuthError::new(Code::InvalidRequest, description), None);
         match self {
             Refusal::Method => invalid("the method is not allowed here"),
@@ -114,6 +115,12 @@ pub(crate) fn empty(caller: &Authenticated) -> Response {
     forbid_caching(&mut response);
     response.extensions_mut().insert(Seen::by(caller));
     response
+}
+
+/// A page, with what the log is to know of it.
+pub(crate) fn noted(mut page: Response, error: OAuthError) -> Response {
+    page.extensions_mut().insert(Seen { client: None, error: Some(Arc::new(error)) });
+    page
 }
 
 /// An answer that anybody may keep for a while.

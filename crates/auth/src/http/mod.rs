@@ -1,6 +1,9 @@
 //! The only place that knows HTTP: addresses, methods, headers, statuses.
 
 mod answer;
+mod forms;
+mod pages;
+mod people;
 mod serve;
 
 use std::sync::Arc;
@@ -22,6 +25,7 @@ use zeroize::Zeroizing;
 use crate::client::Grant;
 use crate::clock::Clock;
 use crate::issuer::Issuer;
+use crate::people::People;
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
 use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
@@ -37,10 +41,13 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) issuer: Issuer,
+    /// Whether a connection's address is the person's.
+    pub(crate) knows_addresses: bool,
     pub(crate) live: Arc<Live>,
     pub(crate) max_body_bytes: usize,
     pub(crate) max_lifetime_seconds: u64,
     pub(crate) metadata: Bytes,
+    pub(crate) people: People,
     pub(crate) ready: AtomicBool,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
@@ -63,6 +70,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route(&discovery::openid_path(&app.issuer), only(get(metadata_document)))
         .route("/health/live", only(get(health_live)))
         .route("/health/ready", only(get(health_ready)));
+    router = people::routes(router, below);
     router = router.fallback(|| async { Refusal::NotFound });
     router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), answer::observe)).with_state(app)
 }

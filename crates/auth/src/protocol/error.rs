@@ -21,6 +21,8 @@ pub struct OAuthError {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
+    /// RFC 6749 §4.1.2.1, RFC 8628 §3.5: the person, or the server for them, refused.
+    AccessDenied,
     /// RFC 6749 §5.2: client authentication failed.
     InvalidClient,
     /// RFC 6749 §5.2: the grant, or the token, is not this client's.
@@ -47,6 +49,7 @@ impl Code {
     /// The code as the peer sees it.
     pub const fn name(self) -> &'static str {
         match self {
+            Code::AccessDenied => "access_denied",
             Code::InvalidClient => "invalid_client",
             Code::InvalidGrant => "invalid_grant",
             Code::InvalidRequest => "invalid_request",

@@ -62,10 +62,14 @@ pub enum Kind {
     Client,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
+    /// A person's session in a browser, named by the hash of its secret.
+    Session,
     /// A signing key, its state and its sealed secret.
     SigningKey,
     /// A value that may be used once, named by its hash.
     SingleUse,
+    /// A person, named by the username.
+    User,
 }
 
 impl Kind {
@@ -77,14 +81,16 @@ impl Kind {
         match self {
             Kind::Client => "client",
             Kind::Revocation => "revocation",
+            Kind::Session => "session",
             Kind::SigningKey => "signing-key",
             Kind::SingleUse => "single-use",
+            Kind::User => "user",
         }
     }
 
     /// Whether versions come from the kind's counter.
     pub const fn is_watched(self) -> bool {
-        !matches!(self, Kind::SingleUse)
+        matches!(self, Kind::Client | Kind::Revocation | Kind::SigningKey)
     }
 
     /// Whether records of this kind are only ever added (and end by themselves), so that "everything after v"

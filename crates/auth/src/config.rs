@@ -2,13 +2,14 @@
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use sealstone_jose::Algorithm;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::ConfigError;
+use crate::people::{self, Cost};
 use crate::{Error, Issuer};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
@@ -32,6 +33,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The logs.
     pub log: Log,
+    /// The cost of passwords.
+    pub passwords: Passwords,
+    /// How long people stay signed in.
+    pub sessions: Sessions,
     /// How the server ends.
     pub shutdown: Shutdown,
     /// The store.
@@ -128,6 +133,32 @@ pub enum LogLevel {
     Debug,
 }
 
+/// `[passwords]`: argon2id, RFC 9106. A password set at another cost is hashed anew when its user next signs in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Passwords {
+    /// How many are hashed at once, each in `memory_kib` of its own. Without it: one per core.
+    pub at_once: Option<NonZeroU64>,
+    /// Argon2's p. One thread computes all lanes, so this changes little for the server.
+    pub lanes: u32,
+    /// Argon2's m.
+    pub memory_kib: u32,
+    /// Argon2's t.
+    pub passes: u32,
+    /// How many more wait for their turn; who comes then is told to come later.
+    pub waiting: u64,
+}
+
+/// `[sessions]`: how long people stay signed in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sessions {
+    /// From signing in to the end, whatever happens between.
+    pub absolute_seconds: NonZeroU64,
+    /// From one request to the end, if no other comes.
+    pub idle_seconds: NonZeroU64,
+}
+
 /// `[shutdown]`: first announce, then finish, then cut.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -195,6 +226,8 @@ impl Default for Config {
             keys: Keys::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
+            passwords: Passwords::default(),
+            sessions: Sessions::default(),
             shutdown: Shutdown::default(),
             store: Store::default(),
             tls: Tls::default(),
@@ -224,6 +257,32 @@ impl Default for Http {
 impl Default for Keys {
     fn default() -> Self {
         Self { active_seconds: seconds(90 * 86_400), publish_seconds: seconds(86_400) }
+    }
+}
+
+impl Default for Passwords {
+    fn default() -> Self {
+        let Cost { lanes, memory_kib, passes } = Cost::default();
+        Self { at_once: None, lanes, memory_kib, passes, waiting: 32 }
+    }
+}
+
+impl Passwords {
+    pub(crate) fn cost(&self) -> Cost {
+        Cost { lanes: self.lanes, memory_kib: self.memory_kib, passes: self.passes }
+    }
+
+    pub(crate) fn pool(&self) -> people::Passwords {
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let at_once = self.at_once.map_or_else(cores, |n| size(n.get()));
+        people::Passwords::new(self.cost(), at_once, size(self.waiting))
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self { absolute_seconds: seconds(12 * 3600), idle_seconds: seconds(3600) }
     }
 }
 
@@ -333,6 +392,24 @@ impl Config {
                 key: "nonces",
                 what: "without nonces a node cannot tell which proofs are its own to remember".into(),
                 hint: "set `replay` to \"shared\", or leave `nonces` true",
+            });
+        }
+        if !self.passwords.cost().is_enough() {
+            return Err(Fault {
+                section: "passwords",
+                key: "memory_kib",
+                what: "`memory_kib`, `passes` and `lanes` are out of bounds".into(),
+                hint: "at least 7168 KiB, and memory_kib times passes at least 35840; at most 4 GiB, 1000 passes, 64 lanes",
+            });
+        }
+        if self.sessions.idle_seconds > self.sessions.absolute_seconds
+            || self.sessions.absolute_seconds.get() > 366 * 86_400
+        {
+            return Err(Fault {
+                section: "sessions",
+                key: "idle_seconds",
+                what: "`idle_seconds` and `absolute_seconds` do not fit together".into(),
+                hint: "the idle time is within the absolute one, and that within a year",
             });
         }
         if self.keys.publish_seconds.get() < 2 * JWKS_MAX_AGE_SECONDS {

@@ -22,6 +22,7 @@
 //! | `http` | addresses, methods, headers, statuses, connections | what a flow decides |
 //! | [`snapshot`] | what the token path reads | who asks |
 //! | [`store`] | versioned records | what they mean |
+//! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
 //! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
 

@@ -16,6 +16,7 @@ use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
 use crate::keys::{Policy, Sealer};
+use crate::people::People;
 use crate::protocol::dpop::Dpop;
 use crate::snapshot::Live;
 use crate::store::{Sqlite, Store, Version};
@@ -86,6 +87,7 @@ impl Server {
         let algorithms = config.tokens.algorithms.clone();
         let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
+        let people = People::new(&config, &sealer)?;
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
 
         let app = Arc::new(App {
@@ -94,6 +96,9 @@ impl Server {
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            // What connects is the proxy, not the person.
+            knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
+            people,
             metadata: http::metadata(&issuer, &config.tokens.algorithms),
             ready: AtomicBool::new(true),
             request_timeout: seconds(config.http.request_timeout_seconds),

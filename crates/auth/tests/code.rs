@@ -5,7 +5,8 @@ use std::sync::Arc;
 use aws_lc_rs::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sealstone_auth::people::Session;
+use sealstone_auth::clock::OsRandomness;
+use sealstone_auth::people::{Session, User, session};
 use sealstone_auth::protocol::authorize::{self, Next, Refused};
 use sealstone_auth::protocol::token::TokenResponse;
 use sealstone_auth::protocol::{OAuthError, Parameters};
@@ -43,15 +44,31 @@ pub fn query(more: &str) -> String {
     )
 }
 
-pub fn session() -> Session {
-    Session {
-        acr: None,
-        amr: vec!["pwd".into()],
-        auth_time: UnixSeconds(START - 100),
-        sid: "session-1".into(),
+pub fn ada() -> User {
+    User {
+        created_at: UnixSeconds(START - 1000),
+        disabled: false,
+        email: Some("ada@example.org".into()),
+        email_verified: true,
+        generation: 0,
+        name: Some("Ada Lovelace".into()),
+        password: None,
         sub: "person-1".into(),
         username: "ada".into(),
     }
+}
+
+/// Ada signed in 100 seconds before the clocks of these tests begin.
+pub async fn session() -> Session {
+    session_of(&ada()).await
+}
+
+async fn session_of(user: &User) -> Session {
+    let limits = session::Limits { absolute_seconds: 86_400, idle_seconds: 3_600 };
+    let proof = session::Proof { acr: None, amr: &["pwd"] };
+    let store = Sqlite::in_memory().unwrap();
+    let now = UnixSeconds(START - 100);
+    session::start(&store, user, proof, limits, now, &OsRandomness).await.unwrap().0
 }
 
 impl House {
@@ -69,7 +86,7 @@ impl House {
     /// The parameters that travel back to the client when the person has signed in and agreed.
     async fn issue(&self, query: &str) -> Vec<(String, String)> {
         let request = self.read(query).unwrap();
-        let person = session();
+        let person = session().await;
         let redirect = authorize::issue(
             &request,
             &person,
@@ -418,7 +435,7 @@ async fn a_confidential_client_does_not_pass_for_a_public_one() {
 async fn what_happens_next_follows_from_prompt_age_and_consent() {
     let house = House::build().await;
     house.client(shop()).await;
-    let (person, all) = (session(), vec!["openid".to_owned(), "email".to_owned()]);
+    let (person, all) = (session().await, vec!["openid".to_owned(), "email".to_owned()]);
     let next = |more: &str, session: Option<&Session>, consented: &[String], agreed: bool| {
         let request = house.read(&query(&format!("&scope=openid+email{more}"))).unwrap();
         match authorize::next(&request, session, consented, agreed, &house.issuer) {
@@ -464,7 +481,7 @@ async fn what_happens_next_follows_from_prompt_age_and_consent() {
 async fn consent_is_remembered() {
     let house = House::build().await;
     house.client(shop()).await;
-    let person = session();
+    let person = session().await;
     let now = house.clock_now();
     let request = house.read(&query("&scope=openid")).unwrap();
     let found = async |person: &Session, client: &sealstone_auth::Client| {
@@ -475,7 +492,7 @@ async fn consent_is_remembered() {
     let more = house.read(&query("&scope=email")).unwrap();
     authorize::remember_consent(&more, &person, &*house.store, now).await.unwrap();
     assert_eq!(found(&person, request.client()).await, ["email", "openid"]);
-    let somebody = Session { sub: "person-2".into(), ..session() };
+    let somebody = session_of(&User { sub: "person-2".into(), ..ada() }).await;
     assert!(found(&somebody, request.client()).await.is_empty());
     house.admin.remove_client("shop", None).await.unwrap();
     house.clock.advance(1);
@@ -492,6 +509,6 @@ async fn implied_consent_is_not_asked_for() {
     own.code_flow.consent = Consent::Implied;
     house.client(own).await;
     let request = house.read(&query("&scope=openid")).unwrap();
-    let next = authorize::next(&request, Some(&session()), &[], false, &house.issuer);
+    let next = authorize::next(&request, Some(&session().await), &[], false, &house.issuer);
     assert!(matches!(next, Next::Issue), "{next:?}");
 }

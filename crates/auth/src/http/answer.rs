@@ -154,6 +154,12 @@ pub(crate) fn empty(caller: &Authenticated) -> Response {
     response
 }
 
+/// A page, with what the log is to know of it.
+pub(crate) fn noted(mut page: Response, error: OAuthError) -> Response {
+    page.extensions_mut().insert(Seen { client: None, error: Some(Arc::new(error)) });
+    page
+}
+
 /// An answer that anybody may keep for a while.
 pub(crate) fn public(content_type: &'static str, body: impl Into<Bytes>) -> Response {
     let mut response = json_response(StatusCode::OK, content_type, body);

@@ -4,20 +4,20 @@ use std::sync::Arc;
 
 use axum::body::Body;
 use axum::extract::State;
-use axum::response::{IntoResponse, Response};
-use hyper::header::{CACHE_CONTROL, LOCATION, REFERRER_POLICY};
-use hyper::http::HeaderValue;
-use hyper::{HeaderMap, Method, Request, StatusCode};
+use axum::response::Response;
+use hyper::{HeaderMap, Method, Request};
 
-use super::answer::{Refusal, Seen};
-use super::pages::{self, Failure};
-use super::{App, people, read_form};
-use crate::Error;
+use super::answer::{Refusal, Seen, noted};
+use super::forms::{check_form_token, form_token};
+use super::pages::{self, Consent, Failure};
+use super::people::{login_page, see_other, session_of};
+use super::{App, read_form};
 use crate::client::Client;
 use crate::people::Session;
 use crate::protocol::authorize::{self, AFTER, Next, Refused};
+use crate::protocol::discovery::AUTHORIZE;
 use crate::protocol::redirect::Redirect;
-use crate::protocol::{OAuthError, Parameters};
+use crate::protocol::{Code, OAuthError, Parameters};
 
 /// RFC 6749 §3.1, OpenID Connect Core §3.1.2.1: by GET, or by POST with a form.
 pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
@@ -49,10 +49,19 @@ pub(super) async fn consent(State(app): State<Arc<App>>, request: Request<Body>)
 async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
     let headers = request.headers().clone();
     let form = read_form(request, app).await?.parameters;
-    people::check_form(app, &headers, &form, people::Form::Consent)?;
-    let parameters = Parameters::parse(form.required("continue_query")?.as_bytes())?;
-    let agreed = form.required("decision")? == "allow";
-    if agreed {
+    let query = form.required("continue_query")?;
+    let parameters = Parameters::parse(query.as_bytes())?;
+    let session = session_of(app, &headers).await.map_err(OAuthError::from)?;
+    let checked = match &session {
+        Some(session) => check_form_token(app, &headers, &purpose(session, query), form.value("form_token")),
+        None => Err("nobody is signed in any more"),
+    };
+    // Not this person's answer to this very question: it is asked again.
+    if let Err(hint) = checked {
+        let stale = OAuthError::new(Code::InvalidRequest, "the consent form was not that of this page");
+        return Ok(noted(go_on(app, &headers, &parameters, false).await?, stale.hint(hint)));
+    }
+    if form.required("decision")? == "allow" {
         return go_on(app, &headers, &parameters, true).await;
     }
     Ok(match read(app, &parameters) {
@@ -61,7 +70,10 @@ async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal
     })
 }
 
-const AUTHORIZE: &str = crate::protocol::discovery::AUTHORIZE;
+/// What the consent form's token stands for: this person, in this session, and this request.
+fn purpose(session: &Session, query: &str) -> String {
+    format!("consent {} {query}", session.sid)
+}
 
 fn read(app: &App, parameters: &Parameters) -> Result<authorize::Request, Refused> {
     let key = &app.live.flow_keys().sign_in;
@@ -94,7 +106,7 @@ async fn step(
     agreed: bool,
 ) -> Result<Response, OAuthError> {
     let (store, now) = (app.live.store(), app.clock.now());
-    let session = people::session(app, headers).await?;
+    let session = session_of(app, headers).await?;
     let consented = match &session {
         Some(session) => authorize::consented(session, request.client(), store, now).await?,
         None => Vec::new(),
@@ -111,12 +123,12 @@ async fn step(
             Ok(back(&redirect, client, None))
         }
         (Next::AskConsent, Some(session)) => {
-            Ok(ask_consent(app, headers, request, &session, &query_of(parameters, &[]))?)
+            ask_consent(app, headers, request, &session, &query_of(parameters, &[]))
         }
         (Next::SignIn | Next::Issue | Next::AskConsent, _) => {
             let after = authorize::sealed_after(&client.id, &app.live.flow_keys().sign_in, now);
             let query = query_of(parameters, &[(AFTER, &after)]);
-            Ok(people::sign_in(app, headers, name_of(client), request.login_hint(), &query)?)
+            Ok(login_page(app, headers, request.login_hint(), None, &query))
         }
     }
 }
@@ -126,10 +138,19 @@ fn ask_consent(
     headers: &HeaderMap,
     request: &authorize::Request,
     session: &Session,
-    query: &str,
-) -> Result<Response, Error> {
+    continue_query: &str,
+) -> Result<Response, OAuthError> {
     let scopes: Vec<(&str, &str)> = request.scopes().map(|scope| (scope, describe(scope))).collect();
-    people::consent(app, headers, name_of(request.client()), session, &scopes, query)
+    let token = form_token(app, headers, &purpose(session, continue_query))?;
+    let mut response = pages::consent(&Consent {
+        client_name: name_of(request.client()),
+        username: &session.username,
+        scopes: &scopes,
+        continue_query,
+        form_token: token.text(),
+    });
+    token.set_on(&app.issuer, &mut response);
+    Ok(response)
 }
 
 /// What a scope means to a person, OpenID Connect Core §5.4 and §11. A scope of a service speaks for itself.
@@ -165,35 +186,19 @@ fn back(redirect: &Redirect, client: &Client, error: Option<OAuthError>) -> Resp
     response
 }
 
-fn see_other(location: &str) -> Response {
-    let Ok(location) = HeaderValue::from_str(location) else {
-        return pages::error(StatusCode::INTERNAL_SERVER_ERROR, &Failure::of_the_server());
-    };
-    let mut response = StatusCode::SEE_OTHER.into_response();
-    let headers = response.headers_mut();
-    headers.insert(LOCATION, location);
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert(REFERRER_POLICY, HeaderValue::from_static("no-referrer"));
-    response
-}
-
 fn refused_response(refused: Refused) -> Response {
     match refused {
         Refused::Page(error) => page_of(error.into()),
-        Refused::Client(redirect, error) => {
-            let mut response = see_other(&redirect.error(&error).location());
-            response.extensions_mut().insert(Seen { client: None, error: Some(Arc::new(error)) });
-            response
-        }
+        Refused::Client(redirect, error) => noted(see_other(&redirect.error(&error).location()), error),
     }
 }
 
 /// For a person: what is wrong, and nothing that the request said.
 fn page_of(refusal: Refusal) -> Response {
     let status = refusal.status();
-    let (error, client) = refusal.into_oauth();
-    let failure = Failure { title: "This request cannot go on", description: &error.description };
-    let mut response = pages::error(status, &failure);
-    response.extensions_mut().insert(Seen { client, error: Some(Arc::new(error)) });
-    response
+    let (error, _) = refusal.into_oauth();
+    let description =
+        format!("The application sent something that cannot be accepted: {}.", error.description);
+    let failure = Failure { title: "This request cannot go on", description: &description };
+    noted(pages::error(status, &failure), error)
 }

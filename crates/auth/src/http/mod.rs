@@ -1,6 +1,10 @@
 //! The only place that knows HTTP: addresses, methods, headers, statuses.
 
 mod answer;
+mod authorize;
+mod forms;
+mod pages;
+mod people;
 mod serve;
 mod userinfo;
 
@@ -23,6 +27,7 @@ use zeroize::Zeroizing;
 use crate::client::{Client, Grant};
 use crate::clock::Clock;
 use crate::issuer::Issuer;
+use crate::people::People;
 use crate::protocol::client_auth::Proof;
 use crate::protocol::dpop::{self, Dpop};
 use crate::protocol::token::Ground;
@@ -46,10 +51,13 @@ pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
+    /// Whether a connection's address is the person's.
+    pub(crate) knows_addresses: bool,
     pub(crate) live: Arc<Live>,
     pub(crate) max_body_bytes: usize,
     pub(crate) max_lifetime_seconds: u64,
     pub(crate) metadata: Bytes,
+    pub(crate) people: People,
     pub(crate) ready: AtomicBool,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
@@ -83,12 +91,15 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route(&below(discovery::TOKEN), only(post(token_endpoint)))
         .route(&below(discovery::INTROSPECT), only(post(introspection_endpoint)))
         .route(&below(discovery::REVOKE), only(post(revocation_endpoint)))
+        .route(&below(discovery::AUTHORIZE), only(get(authorize::endpoint).post(authorize::endpoint)))
+        .route(&below(discovery::CONSENT), only(post(authorize::consent)))
         .route(&below(discovery::USERINFO), only(get(userinfo::endpoint).post(userinfo::endpoint)))
         .route(&below(discovery::JWKS), only(get(jwks)))
         .route(&discovery::oauth_path(&app.issuer), only(get(metadata_document)))
         .route(&discovery::openid_path(&app.issuer), only(get(metadata_document)))
         .route("/health/live", only(get(health_live)))
         .route("/health/ready", only(get(health_ready)));
+    router = people::routes(router, below);
     router = router.fallback(|| async { Refusal::NotFound });
     router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), answer::observe)).with_state(app)
 }

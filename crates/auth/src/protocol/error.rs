@@ -21,7 +21,7 @@ pub struct OAuthError {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
-    /// RFC 6749 §4.1.2.1: the person said no.
+    /// RFC 6749 §4.1.2.1, RFC 8628 §3.5: the person, or the server for them, refused.
     AccessDenied,
     /// OpenID Connect Core §3.1.2.6: the person must be asked, and may not be.
     ConsentRequired,

@@ -16,7 +16,7 @@ use super::token::{Ground, TokenResponse};
 use super::{Authenticated, Confirmation, OAuthError, Parameters, id_token, target};
 use crate::client::{AuthMethod, Client};
 use crate::clock::later;
-use crate::people::User;
+use crate::people::user;
 use crate::store::{Kind, Record, Write};
 
 /// How long a token may be exchanged again after its successor was issued.
@@ -77,8 +77,8 @@ async fn check(family: &Family, client: &Client, ground: Ground<'_>) -> Result<(
     if public && family.confirmation != *ground.confirmation {
         return Err(not_held("the refresh token is bound to a key that the request does not show"));
     }
-    match User::by_sub(ground.store, &granted.sub, ground.now).await? {
-        Some(user) if !user.disabled => Ok(()),
+    match user::by_sub(ground.store, &granted.sub, ground.now).await? {
+        Some(person) if !person.disabled => Ok(()),
         _ => Err(not_held("the person is not a user any more, or is disabled")),
     }
 }

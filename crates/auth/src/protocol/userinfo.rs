@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 use super::access_token::{self, OwnToken};
 use super::{Code, OAuthError};
 use crate::issuer::Issuer;
-use crate::people::User;
+use crate::people::user;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
@@ -36,20 +36,21 @@ pub fn open(
 pub async fn answer(token: &OwnToken, store: &dyn Store, now: UnixSeconds) -> Result<Value, OAuthError> {
     let invalid = || OAuthError::new(Code::InvalidToken, "the access token does not hold");
     let sub = token.claim("sub").and_then(Value::as_str).ok_or_else(invalid)?;
-    let user = User::by_sub(store, sub, now).await?.filter(|user| !user.disabled).ok_or_else(invalid)?;
+    let person =
+        user::by_sub(store, sub, now).await?.filter(|person| !person.disabled).ok_or_else(invalid)?;
     let mut claims = Map::new();
     claims.insert("sub".into(), sub.into());
     if has_scope(token, "profile") {
-        claims.insert("preferred_username".into(), user.username.as_str().into());
-        if let Some(name) = &user.name {
+        claims.insert("preferred_username".into(), person.username.as_str().into());
+        if let Some(name) = &person.name {
             claims.insert("name".into(), name.as_str().into());
         }
     }
     if has_scope(token, "email")
-        && let Some(email) = &user.email
+        && let Some(email) = &person.email
     {
         claims.insert("email".into(), email.as_str().into());
-        claims.insert("email_verified".into(), user.email_verified.into());
+        claims.insert("email_verified".into(), person.email_verified.into());
     }
     Ok(Value::Object(claims))
 }

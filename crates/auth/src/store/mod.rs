@@ -68,10 +68,16 @@ pub enum Kind {
     Family,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
+    /// A person's session in a browser, named by the hash of its secret.
+    Session,
+    /// Where to find a person by their `sub`: the body is the username.
+    Subject,
     /// A signing key, its state and its sealed secret.
     SigningKey,
     /// A value that may be used once, named by its hash.
     SingleUse,
+    /// A person, named by the username.
+    User,
 }
 
 impl Kind {
@@ -86,8 +92,11 @@ impl Kind {
             Kind::Consent => "consent",
             Kind::Family => "family",
             Kind::Revocation => "revocation",
+            Kind::Session => "session",
             Kind::SigningKey => "signing-key",
             Kind::SingleUse => "single-use",
+            Kind::Subject => "subject",
+            Kind::User => "user",
         }
     }
 

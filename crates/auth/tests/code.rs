@@ -72,19 +72,19 @@ async fn session_of(user: &User) -> Session {
 }
 
 impl House {
-    fn read(&self, query: &str) -> Result<authorize::Request, Refused> {
+    pub fn read(&self, query: &str) -> Result<authorize::Request, Refused> {
         let parameters = Parameters::parse(query.as_bytes()).unwrap();
         let key = &self.live.flow_keys().sign_in;
         authorize::Request::read(&parameters, &self.live.snapshot(), &self.issuer, key, self.clock_now())
     }
 
-    fn clock_now(&self) -> UnixSeconds {
+    pub fn clock_now(&self) -> UnixSeconds {
         use sealstone_auth::Clock;
         self.clock.now()
     }
 
     /// The parameters that travel back to the client when the person has signed in and agreed.
-    async fn issue(&self, query: &str) -> Vec<(String, String)> {
+    pub async fn issue(&self, query: &str) -> Vec<(String, String)> {
         let request = self.read(query).unwrap();
         let person = session().await;
         let redirect = authorize::issue(
@@ -98,11 +98,16 @@ impl House {
         answer_in(&redirect.await.unwrap().location())
     }
 
-    async fn code(&self, query: &str) -> String {
+    pub async fn code(&self, query: &str) -> String {
         value(&self.issue(query).await, "code").unwrap()
     }
 
-    async fn exchange(&self, who: &Credentials, code: &str, more: &str) -> Result<TokenResponse, OAuthError> {
+    pub async fn exchange(
+        &self,
+        who: &Credentials,
+        code: &str,
+        more: &str,
+    ) -> Result<TokenResponse, OAuthError> {
         let form = format!("grant_type=authorization_code&code={code}{more}");
         self.ask_waiting(who, &form).await
     }

@@ -12,6 +12,7 @@ mod http;
 mod keys;
 mod logs;
 mod properties;
+mod refresh;
 mod restart;
 mod shutdown;
 mod store;

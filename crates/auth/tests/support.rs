@@ -183,6 +183,15 @@ impl House {
         at_once(introspect::answer(&caller, &parameters, self.ground(&snapshot, &bearer))).unwrap()
     }
 
+    /// The same for a token that the store knows.
+    pub async fn introspect_waiting(&self, who: &Credentials, token: &str) -> Value {
+        let snapshot = self.live.snapshot_owned();
+        let parameters = Parameters::parse(format!("token={token}").as_bytes()).unwrap();
+        let caller = self.caller(who, &parameters, &snapshot).unwrap();
+        let bearer = Confirmation::default();
+        introspect::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await.unwrap()
+    }
+
     pub async fn revoke(&self, who: &Credentials, form: &str) -> Result<Option<String>, OAuthError> {
         let snapshot = self.live.snapshot_owned();
         let parameters = Parameters::parse(form.as_bytes())?;

@@ -106,7 +106,8 @@ struct Body {
 
 impl User {
     /// The record that keeps this person.
-    pub(crate) fn to_record(&self) -> Result<NewRecord, Error> {
+    /// Errors: `Store`.
+    pub fn to_record(&self) -> Result<NewRecord, Error> {
         let body = Body {
             created_at: self.created_at.0,
             disabled: self.disabled,

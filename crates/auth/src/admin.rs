@@ -1,5 +1,7 @@
-//! What an administrator does to a store: clients come and go. Running servers on the same store notice by themselves,
+//! What an administrator does to a store: clients and users come and go. Running servers on the same store notice by themselves,
 //! within `store.poll_milliseconds`.
+
+mod users;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -11,8 +13,11 @@ use crate::client::{AssertionKeys, Authentication, Client, ClientSecret, CodeFlo
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
+use crate::people::Passwords;
 use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
+
+pub use users::NewUser;
 
 /// The lifetime of tokens where a client names none.
 pub const DEFAULT_TOKEN_LIFETIME_SECONDS: u64 = 900;
@@ -22,6 +27,7 @@ pub struct Admin {
     algorithms: Vec<Algorithm>,
     clock: Arc<dyn Clock>,
     max_lifetime_seconds: u64,
+    passwords: Passwords,
     randomness: Arc<dyn Randomness>,
     store: Arc<dyn Store>,
 }
@@ -110,6 +116,7 @@ impl Admin {
             algorithms: config.tokens.algorithms.clone(),
             clock,
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            passwords: config.passwords.pool(),
             randomness,
             store,
         }

@@ -45,12 +45,13 @@ pub mod snapshot;
 pub mod store;
 pub mod tls;
 
-pub use admin::{Admin, NewAuthentication, NewClient};
+pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{AssertionAudience, AssertionKeys, AuthMethod, Authentication, Client, ClientSecret, Grant};
 pub use client::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use clock::{Clock, Randomness};
 pub use config::Config;
 pub use error::{ConfigError, Error};
 pub use issuer::Issuer;
+pub use people::{Password, Session, User};
 pub use run::{Server, World, run};
 pub use store::Store;

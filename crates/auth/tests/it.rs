@@ -15,6 +15,7 @@ mod properties;
 mod refresh;
 mod restart;
 mod shutdown;
+mod sign_in;
 mod store;
 mod support;
 mod tls;

@@ -87,6 +87,14 @@ pub async fn insert(store: &dyn Store, user: &User, now: UnixSeconds) -> Result<
     store.insert(user.to_record()?, now).await
 }
 
+/// Removes what [`insert`] wrote besides the person.
+pub(crate) async fn forget(store: &dyn Store, sub: &str, now: UnixSeconds) -> Result<(), Error> {
+    if let Some(pointer) = store.read(Kind::Subject, sub, now).await? {
+        let (Write::Done(_) | Write::Refused) = store.remove(Kind::Subject, sub, pointer.version).await?;
+    }
+    Ok(())
+}
+
 /// The body of a user's record. Unknown members are refused: a later version's record must not be half understood.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -30,7 +30,7 @@ use sealstone_auth::snapshot::{Live, Snapshot};
 use sealstone_auth::store::{
     Answer as Kept, Kind, NewRecord, Record, Sqlite, Use, Version, Versions, Write as Written,
 };
-use sealstone_auth::{Clock, Config, Issuer, Server, Store, World};
+use sealstone_auth::{Clock, Config, Error, Issuer, Server, Store, World};
 use sealstone_jose::{Algorithm, UnixSeconds};
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -89,6 +89,7 @@ impl House {
     pub async fn with(store: Arc<dyn Store>, algorithms: &[Algorithm]) -> Self {
         let clock = ManualClock::new();
         let mut config = Config::default();
+        cheap_passwords(&mut config);
         config.tokens.algorithms = algorithms.to_vec();
         let admin = Admin::new(&config, store.clone(), clock.clone(), Arc::new(OsRandomness));
         let sealer = Sealer::from_key(&[7; 32]).unwrap();
@@ -244,7 +245,13 @@ pub fn config(data_dir: &Path) -> Config {
     let mut config = Config { data_dir: data_dir.join("data"), ..Config::default() };
     config.listen.set_port(0);
     config.store.poll_milliseconds = std::num::NonZeroU64::new(20).unwrap();
+    cheap_passwords(&mut config);
     config
+}
+
+/// The least that a password may cost.
+pub fn cheap_passwords(config: &mut Config) {
+    (config.passwords.lanes, config.passwords.memory_kib, config.passwords.passes) = (1, 7168, 5);
 }
 
 impl Running {
@@ -445,6 +452,7 @@ pub enum Mood {
     Serve,
     Panic,
     Hang,
+    Fail,
 }
 
 impl Guarded {
@@ -467,6 +475,10 @@ impl Guarded {
         assert_ne!(mood, Mood::Panic as u8, "the store was asked");
         if mood == Mood::Hang as u8 {
             return Box::pin(std::future::pending());
+        }
+        if mood == Mood::Fail as u8 {
+            let cause = "the disk is gone".to_owned();
+            return Box::pin(async { Err(Error::Store { what: "anything", cause }) });
         }
         call(&self.inner)
     }

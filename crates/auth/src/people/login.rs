@@ -1,5 +1,6 @@
 //! Signing in with a password: one attempt, from what was typed to a session.
 
+use std::fmt;
 use std::net::IpAddr;
 
 use sealstone_jose::UnixSeconds;
@@ -45,7 +46,6 @@ pub enum Outcome {
 }
 
 /// A session and what the browser is to keep.
-#[derive(Debug)]
 pub struct SignedIn {
     /// The cookie that makes this browser a known one.
     pub browser: Zeroizing<String>,
@@ -53,6 +53,12 @@ pub struct SignedIn {
     pub secret: Zeroizing<String>,
     /// The session.
     pub session: Session,
+}
+
+impl fmt::Debug for SignedIn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SignedIn").field("session", &self.session).finish_non_exhaustive()
+    }
 }
 
 /// Judges one attempt. An unknown username, a user without a password and a disabled user cost the same hash as a wrong

@@ -7,7 +7,9 @@ use std::sync::Arc;
 use sealstone_jose::Algorithm;
 
 use crate::Error;
-use crate::client::{AssertionKeys, Authentication, Client, ClientSecret, Grant};
+use crate::client::{
+    AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys, ClientSecret, Grant,
+};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
@@ -20,6 +22,9 @@ pub const DEFAULT_TOKEN_LIFETIME_SECONDS: u64 = 900;
 /// A store in an administrator's hands.
 pub struct Admin {
     algorithms: Vec<Algorithm>,
+    auth_methods: Vec<AuthMethod>,
+    /// Whether this server's listener asks for certificates.
+    certificates: bool,
     clock: Arc<dyn Clock>,
     max_lifetime_seconds: u64,
     randomness: Arc<dyn Randomness>,
@@ -36,6 +41,9 @@ pub struct NewClient {
     pub audiences: Vec<String>,
     /// How it proves who it is.
     pub authentication: NewAuthentication,
+    /// Whether its tokens are bound to the certificate of its connection, RFC 8705 §3. Any client can have them so,
+    /// whatever its method.
+    pub certificate_bound: bool,
     /// What it may ask the token endpoint for.
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
@@ -61,8 +69,27 @@ pub enum NewAuthentication {
     ClientSecretPost,
     /// `private_key_jwt`, with the client's public keys.
     PrivateKeyJwt(AssertionKeys),
+    /// `self_signed_tls_client_auth`, with the client's certificates or their keys.
+    SelfSignedTlsClientAuth(ClientKeys),
+    /// `tls_client_auth`, with the name that its certificates bear.
+    TlsClientAuth(CertificateName),
 }
 
+impl NewAuthentication {
+    /// The method.
+    pub const fn method(&self) -> AuthMethod {
+        match self {
+            NewAuthentication::ClientSecretBasic => AuthMethod::ClientSecretBasic,
+            NewAuthentication::ClientSecretPost => AuthMethod::ClientSecretPost,
+            NewAuthentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
+            NewAuthentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
+            NewAuthentication::TlsClientAuth(_) => AuthMethod::TlsClientAuth,
+        }
+    }
+}
+
+/// What a server must have to see a client's certificate.
+const CERTIFICATES_NEED: &str = "this server must end TLS itself (`tls.mode`) and ask for certificates (`tls.client_certificates = \"ask\"`)";
 /// The most keys a client may register: enough for a rotation of each algorithm.
 const MOST_KEYS: usize = 16;
 
@@ -72,6 +99,7 @@ impl Default for NewClient {
             algorithm: Algorithm::MlDsa65,
             audiences: Vec::new(),
             authentication: NewAuthentication::default(),
+            certificate_bound: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
@@ -100,6 +128,8 @@ impl Admin {
     ) -> Self {
         Self {
             algorithms: config.tokens.algorithms.clone(),
+            auth_methods: config.auth_methods(),
+            certificates: config.asks_for_certificates(),
             clock,
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             randomness,
@@ -122,6 +152,7 @@ impl Admin {
             algorithm: new.algorithm,
             audiences: new.audiences,
             authentication,
+            certificate_bound: new.certificate_bound,
             created_at: now,
             grants: new.grants,
             id: id.clone(),
@@ -148,6 +179,10 @@ impl Admin {
             NewAuthentication::ClientSecretBasic => by_secret(Authentication::ClientSecretBasic),
             NewAuthentication::ClientSecretPost => by_secret(Authentication::ClientSecretPost),
             NewAuthentication::PrivateKeyJwt(keys) => Ok((Authentication::PrivateKeyJwt(keys), None)),
+            NewAuthentication::SelfSignedTlsClientAuth(keys) => {
+                Ok((Authentication::SelfSignedTlsClientAuth(keys), None))
+            }
+            NewAuthentication::TlsClientAuth(name) => Ok((Authentication::TlsClientAuth(name), None)),
         }
     }
 
@@ -171,6 +206,49 @@ impl Admin {
         match self.store.remove(Kind::Client, id, expected).await? {
             Write::Done(_) => Ok(()),
             Write::Refused => Err(unknown()),
+        }
+    }
+
+    /// That the method is one of this server's, and that what stands beside it can be used.
+    fn check_authentication(&self, new: &NewClient) -> Result<(), Error> {
+        let invalid = |field, what: String, hint: &str| {
+            Err(Error::ClientInvalid { field, what, hint: hint.to_owned() })
+        };
+        let method = new.authentication.method();
+        if !self.auth_methods.contains(&method) {
+            let hint = match self.certificates {
+                true => "`tls.client_ca` in the configuration names the authorities that certify clients",
+                false => CERTIFICATES_NEED,
+            };
+            return invalid("authentication method", format!("{} is not possible here", method.name()), hint);
+        }
+        if new.certificate_bound && !self.certificates {
+            let what = "tokens cannot be bound to certificates here".into();
+            return invalid("certificate", what, CERTIFICATES_NEED);
+        }
+        match &new.authentication {
+            NewAuthentication::PrivateKeyJwt(AssertionKeys { keys, .. }) => {
+                let set = keys.set();
+                if (1..=MOST_KEYS).contains(&set.keys().len()) {
+                    return Ok(());
+                }
+                let unused =
+                    set.ignored().first().map(|first| format!("; the first unused one: {}", first.reason));
+                let what = format!("{} usable keys{}", set.keys().len(), unused.unwrap_or_default());
+                invalid("JWK set", what, "1 to 16 public keys (EC, Ed25519 or ML-DSA) in `keys`")
+            }
+            NewAuthentication::SelfSignedTlsClientAuth(keys) => {
+                if (1..=MOST_KEYS).contains(&keys.certificates()) {
+                    return Ok(());
+                }
+                let what = format!("{} certificates or keys of certificates", keys.certificates());
+                invalid(
+                    "JWK set",
+                    what,
+                    "1 to 16 keys in `keys`, each with `x5c`, `x5t#S256` or of a known type",
+                )
+            }
+            _ => Ok(()),
         }
     }
 
@@ -206,14 +284,7 @@ impl Admin {
                 return invalid(field, format!("`{}`", name.escape_debug()), hint);
             }
         }
-        if let NewAuthentication::PrivateKeyJwt(AssertionKeys { keys, .. }) = &new.authentication
-            && !(1..=MOST_KEYS).contains(&keys.keys().len())
-        {
-            let unused =
-                keys.ignored().first().map(|first| format!("; the first unused one: {}", first.reason));
-            let what = format!("{} usable keys{}", keys.keys().len(), unused.unwrap_or_default());
-            return invalid("JWK set", what, "1 to 16 public keys (EC, Ed25519 or ML-DSA) in `keys`");
-        }
+        self.check_authentication(new)?;
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(

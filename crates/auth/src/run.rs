@@ -74,7 +74,8 @@ impl Server {
         let issuer = issuer(&config, local_addr)?;
         let identity = identity(&config, &issuer, local_addr)?;
         let certificate_pem = identity.as_ref().map(|identity| identity.certificate_pem().to_owned());
-        let tls = identity.map(Identity::terms).transpose()?;
+        let tls = identity.map(|own| own.terms(config.tls.client_certificates)).transpose()?;
+        let anchors = config.tls.client_ca.as_deref().map(tls::anchors).transpose()?.unwrap_or_default();
 
         let store = match &world.store {
             Some(store) => Arc::clone(store),
@@ -88,11 +89,12 @@ impl Server {
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
 
         let app = Arc::new(App {
+            anchors,
             clock: Arc::clone(&world.clock),
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
-            metadata: http::metadata(&issuer, &config.tokens.algorithms),
+            metadata: http::metadata(&issuer, &config.tokens.algorithms, &config.auth_methods()),
             ready: AtomicBool::new(true),
             request_timeout: seconds(config.http.request_timeout_seconds),
             issuer,

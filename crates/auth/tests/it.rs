@@ -2,11 +2,14 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod assertions;
+mod authority;
 mod config;
 mod flows;
 mod http;
 mod keys;
 mod logs;
+mod mtls;
+mod mtls_wire;
 mod properties;
 mod restart;
 mod shutdown;

@@ -22,7 +22,8 @@ use sealstone_auth::admin::{Admin, NewClient};
 use sealstone_auth::clock::OsRandomness;
 use sealstone_auth::keys::{Policy, Sealer};
 use sealstone_auth::protocol::access_token::OwnToken;
-use sealstone_auth::protocol::client_auth::Proof;
+use sealstone_auth::protocol::client_auth::{Means, Proof, Shown};
+use sealstone_auth::protocol::client_certificate::{Anchors, PeerCertificate};
 use sealstone_auth::protocol::token::{Ground, TokenResponse};
 use sealstone_auth::protocol::{Authenticated, Confirmation, OAuthError, Parameters};
 use sealstone_auth::protocol::{access_token, client_auth, introspect, revoke, token};
@@ -74,6 +75,7 @@ pub fn names(list: &[&str]) -> BTreeSet<String> {
 
 /// The flows over a store in memory, without HTTP.
 pub struct House {
+    pub anchors: Anchors,
     pub admin: Admin,
     pub clock: Arc<ManualClock>,
     pub issuer: Issuer,
@@ -90,6 +92,8 @@ impl House {
         let clock = ManualClock::new();
         let mut config = Config::default();
         config.tokens.algorithms = algorithms.to_vec();
+        // Only an administrator looks at whether there is one: the house has its anchors itself.
+        config.tls.client_ca = Some("clients.pem".into());
         let admin = Admin::new(&config, store.clone(), clock.clone(), Arc::new(OsRandomness));
         let sealer = Sealer::from_key(&[7; 32]).unwrap();
         let live = Live::open(
@@ -102,7 +106,8 @@ impl House {
         )
         .await
         .unwrap();
-        Self { admin, clock, issuer: Issuer::parse("https://auth.example.org", false).unwrap(), live, store }
+        let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
+        Self { anchors: Anchors::default(), admin, clock, issuer, live, store }
     }
 
     /// Registers a client and takes it into the snapshot.
@@ -110,6 +115,12 @@ impl House {
         let (client, secret) = self.admin.add_client(new).await.unwrap();
         self.refresh().await;
         Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() }
+    }
+
+    /// Registers a client that has no secret.
+    pub async fn enrol(&self, new: NewClient) {
+        self.admin.add_client(new).await.unwrap();
+        self.refresh().await;
     }
 
     /// A client with ES256 tokens: quick in tests that are not about the algorithm.
@@ -136,12 +147,7 @@ impl House {
             snapshot: &snapshot,
             store: &*self.store,
         };
-        // Client credentials wait for nothing.
-        let mut answer = pin!(token::answer(&caller, &parameters, ground));
-        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(answer) => answer,
-            Poll::Pending => panic!("the flow waits"),
-        }
+        at_once(token::answer(&caller, &parameters, ground))
     }
 
     /// Who asks, by client_secret_basic: without the store.
@@ -151,17 +157,37 @@ impl House {
         parameters: &Parameters,
         snapshot: &Snapshot,
     ) -> Result<Authenticated, OAuthError> {
-        let (basic, now) = (who.basic(), self.clock.now());
-        match client_auth::authenticate(
-            &[basic.as_bytes()],
-            parameters,
-            &snapshot.clients,
-            &self.issuer,
-            now,
-        )? {
+        let basic = who.basic();
+        let authorization: &[&[u8]] = &[basic.as_bytes()];
+        let shown = Shown { authorization, certificate: None, parameters };
+        match at_once(client_auth::authenticate(shown, self.means(snapshot)))? {
             Proof::Complete(caller) => Ok(caller),
             Proof::Once(_) => panic!("a secret is no assertion"),
         }
+    }
+
+    /// What clients' proofs are checked with.
+    pub fn means<'a>(&'a self, snapshot: &'a Snapshot) -> Means<'a> {
+        Means {
+            anchors: &self.anchors,
+            clients: &snapshot.clients,
+            issuer: &self.issuer,
+            now: self.clock.now(),
+        }
+    }
+
+    /// Who asks, by whatever a request shows.
+    pub async fn authenticate(
+        &self,
+        authorization: &[&[u8]],
+        certificate: Option<&Arc<PeerCertificate>>,
+        form: &str,
+    ) -> Result<String, OAuthError> {
+        let snapshot = self.live.snapshot_owned();
+        let parameters = Parameters::parse(form.as_bytes())?;
+        let shown = Shown { authorization, certificate, parameters: &parameters };
+        let proof = client_auth::authenticate(shown, self.means(&snapshot)).await?;
+        Ok(proof.complete(&*self.store, self.clock.now()).await?.client().id.clone())
     }
 
     pub fn token(&self, who: &Credentials) -> String {
@@ -187,6 +213,14 @@ impl House {
 
     pub fn check(&self, token: &str) -> Option<OwnToken> {
         access_token::check(token, &self.live.snapshot(), &self.issuer, self.clock.now()).ok()
+    }
+}
+
+/// What a flow answers that waits for nothing, as with a secret and client credentials.
+pub fn at_once<T>(flow: impl Future<Output = T>) -> T {
+    match pin!(flow).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("the flow waits"),
     }
 }
 
@@ -243,6 +277,25 @@ impl Running {
             let _ = stopped.await;
         }));
         Self { address, certificate_pem, issuer, admin, who, stop: Some(stop), done: Some(done) }
+    }
+
+    /// Registers a client and waits until the server has noticed it.
+    pub async fn enrol(&self, new: NewClient) {
+        self.admin.add_client(new).await.unwrap();
+        // Clients are taken in as a whole: who sees a later one sees this one.
+        let (probe, secret) = self.admin.add_client(NewClient::default()).await.unwrap();
+        let who = Credentials { id: probe.id, secret: secret.unwrap().reveal().to_owned() };
+        let known = async || {
+            let mut request = self.form("/introspect", "token=x");
+            request.headers_mut().insert("authorization", who.basic().parse().unwrap());
+            self.send(request).await.status == 200
+        };
+        let noticed = async {
+            while !known().await {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), noticed).await.unwrap();
     }
 
     /// Asks the server to end, without waiting.

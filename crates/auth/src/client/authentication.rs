@@ -1,9 +1,8 @@
 //! How a client proves who it is: exactly one method, and what the server keeps for it.
 
-use sealstone_jose::JwkSet;
 use serde::{Deserialize, Serialize};
 
-use super::SecretHash;
+use super::{CertificateName, ClientKeys, SecretHash};
 
 /// A registered authentication method, by the names of RFC 7591 §2.
 #[non_exhaustive]
@@ -17,12 +16,21 @@ pub enum AuthMethod {
     ClientSecretPost,
     /// A token that the client signs with a key of its own, RFC 7523 §2.2 and OpenID Connect Core §9.
     PrivateKeyJwt,
+    /// A certificate that the client has registered itself, RFC 8705 §2.2.
+    SelfSignedTlsClientAuth,
+    /// A certificate of a trusted authority that bears the client's name, RFC 8705 §2.1.
+    TlsClientAuth,
 }
 
 impl AuthMethod {
     /// Every method there is.
-    pub const ALL: [AuthMethod; 3] =
-        [AuthMethod::ClientSecretBasic, AuthMethod::ClientSecretPost, AuthMethod::PrivateKeyJwt];
+    pub const ALL: [AuthMethod; 5] = [
+        AuthMethod::ClientSecretBasic,
+        AuthMethod::ClientSecretPost,
+        AuthMethod::PrivateKeyJwt,
+        AuthMethod::SelfSignedTlsClientAuth,
+        AuthMethod::TlsClientAuth,
+    ];
 
     /// Its registered name.
     pub const fn name(self) -> &'static str {
@@ -30,6 +38,8 @@ impl AuthMethod {
             AuthMethod::ClientSecretBasic => "client_secret_basic",
             AuthMethod::ClientSecretPost => "client_secret_post",
             AuthMethod::PrivateKeyJwt => "private_key_jwt",
+            AuthMethod::SelfSignedTlsClientAuth => "self_signed_tls_client_auth",
+            AuthMethod::TlsClientAuth => "tls_client_auth",
         }
     }
 }
@@ -44,6 +54,10 @@ pub enum Authentication {
     ClientSecretPost(SecretHash),
     /// `private_key_jwt`.
     PrivateKeyJwt(AssertionKeys),
+    /// `self_signed_tls_client_auth`.
+    SelfSignedTlsClientAuth(ClientKeys),
+    /// `tls_client_auth`.
+    TlsClientAuth(CertificateName),
 }
 
 impl Authentication {
@@ -53,6 +67,8 @@ impl Authentication {
             Authentication::ClientSecretBasic(_) => AuthMethod::ClientSecretBasic,
             Authentication::ClientSecretPost(_) => AuthMethod::ClientSecretPost,
             Authentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
+            Authentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
+            Authentication::TlsClientAuth(_) => AuthMethod::TlsClientAuth,
         }
     }
 
@@ -60,15 +76,32 @@ impl Authentication {
     pub const fn secret_hash(&self) -> Option<&SecretHash> {
         match self {
             Authentication::ClientSecretBasic(hash) | Authentication::ClientSecretPost(hash) => Some(hash),
-            Authentication::PrivateKeyJwt(_) => None,
+            _ => None,
         }
     }
 
     /// The keys that check the client's assertions, if it makes them.
     pub const fn assertion_keys(&self) -> Option<&AssertionKeys> {
         match self {
-            Authentication::ClientSecretBasic(_) | Authentication::ClientSecretPost(_) => None,
             Authentication::PrivateKeyJwt(keys) => Some(keys),
+            _ => None,
+        }
+    }
+
+    /// The keys of the client, whatever they check.
+    pub const fn keys(&self) -> Option<&ClientKeys> {
+        match self {
+            Authentication::PrivateKeyJwt(AssertionKeys { keys, .. })
+            | Authentication::SelfSignedTlsClientAuth(keys) => Some(keys),
+            _ => None,
+        }
+    }
+
+    /// The name that the client's certificate must bear, if it is known by one.
+    pub const fn certificate_name(&self) -> Option<&CertificateName> {
+        match self {
+            Authentication::TlsClientAuth(name) => Some(name),
+            _ => None,
         }
     }
 }
@@ -79,7 +112,7 @@ pub struct AssertionKeys {
     /// What an assertion's `aud` must be.
     pub audience: AssertionAudience,
     /// At least one key. Each decides its algorithm.
-    pub keys: JwkSet,
+    pub keys: ClientKeys,
 }
 
 /// What the `aud` of a client's assertions must be.

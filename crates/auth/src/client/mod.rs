@@ -1,6 +1,7 @@
 //! What a client is: its id, how it proves who it is, and what it may ask for.
 
 mod authentication;
+mod certificate;
 mod secret;
 
 use std::collections::{BTreeSet, HashMap};
@@ -9,13 +10,15 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sealstone_jose::{Algorithm, JwkSet, UnixSeconds};
+use sealstone_jose::{Algorithm, UnixSeconds};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::store::Record;
 
 pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
+pub(crate) use certificate::sha256;
+pub use certificate::{CertificateName, ClientKeys};
 pub use secret::{ClientSecret, SecretHash};
 
 /// A registered client.
@@ -27,6 +30,8 @@ pub struct Client {
     pub audiences: Vec<String>,
     /// How it proves who it is, RFC 6749 §2.3.
     pub authentication: Authentication,
+    /// Whether its tokens are bound to its certificate, RFC 8705 §3.
+    pub certificate_bound: bool,
     /// When it was registered. No token from before is its own.
     pub created_at: UnixSeconds,
     /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
@@ -99,6 +104,18 @@ struct Body {
     scopes: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret_sha256: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_san_dns: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_san_email: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_san_ip: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_san_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_subject_dn: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    tls_client_certificate_bound_access_tokens: bool,
     /// A record from before there was a choice has none.
     #[serde(default)]
     token_endpoint_auth_method: AuthMethod,
@@ -109,20 +126,28 @@ impl Client {
     /// The record's body; its id is the client's.
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
         let failed = |cause| Error::store("write a client", cause);
-        let keys = self.authentication.assertion_keys();
-        let jwks = keys.map(|keys| serde_json::from_str(&keys.keys.to_json())).transpose().map_err(failed)?;
         let hash = self.authentication.secret_hash();
+        let name = |member: &str| {
+            let name = self.authentication.certificate_name().filter(|name| name.member() == member);
+            name.map(CertificateName::value)
+        };
         let body = Body {
             algorithm: self.algorithm.name().to_owned(),
-            assertion_audience: keys.map(|keys| keys.audience),
+            assertion_audience: self.authentication.assertion_keys().map(|keys| keys.audience),
             audiences: self.audiences.clone(),
             created_at: self.created_at.0,
             grants: self.grants.clone(),
-            jwks,
+            jwks: self.authentication.keys().map(|keys| keys.json().clone()),
             name: self.name.clone(),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
             secret_sha256: hash.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
+            tls_client_auth_san_dns: name("tls_client_auth_san_dns"),
+            tls_client_auth_san_email: name("tls_client_auth_san_email"),
+            tls_client_auth_san_ip: name("tls_client_auth_san_ip"),
+            tls_client_auth_san_uri: name("tls_client_auth_san_uri"),
+            tls_client_auth_subject_dn: name("tls_client_auth_subject_dn"),
+            tls_client_certificate_bound_access_tokens: self.certificate_bound,
             token_endpoint_auth_method: self.authentication.method(),
             token_lifetime_seconds: self.token_lifetime_seconds,
         };
@@ -137,6 +162,7 @@ impl Client {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
             authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
             audiences: body.audiences,
+            certificate_bound: body.tls_client_certificate_bound_access_tokens,
             created_at: UnixSeconds(body.created_at),
             grants: body.grants,
             id: record.id.clone(),
@@ -156,15 +182,38 @@ impl Body {
             let hash = decoded.and_then(|hash| SecretHash::from_bytes(&hash));
             hash.ok_or_else(|| "its secret's hash is not one".to_owned())
         };
+        let keys = || {
+            let jwks = self.jwks.as_ref().ok_or("its keys are missing")?.to_string();
+            ClientKeys::parse(jwks.as_bytes()).map_err(|cause| format!("its keys: {cause}"))
+        };
         Ok(match self.token_endpoint_auth_method {
             AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
             AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
             AuthMethod::PrivateKeyJwt => {
-                let jwks = self.jwks.as_ref().ok_or("its keys are missing")?.to_string();
-                let keys = JwkSet::parse(jwks.as_bytes()).map_err(|cause| format!("its keys: {cause}"))?;
                 let audience = self.assertion_audience.unwrap_or_default();
-                Authentication::PrivateKeyJwt(AssertionKeys { audience, keys })
+                Authentication::PrivateKeyJwt(AssertionKeys { audience, keys: keys()? })
             }
+            AuthMethod::SelfSignedTlsClientAuth => Authentication::SelfSignedTlsClientAuth(keys()?),
+            AuthMethod::TlsClientAuth => Authentication::TlsClientAuth(self.certificate_name()?),
         })
+    }
+
+    /// RFC 8705 §2.1.2: one name, and no second.
+    fn certificate_name(&self) -> Result<CertificateName, String> {
+        let values = [
+            &self.tls_client_auth_subject_dn,
+            &self.tls_client_auth_san_dns,
+            &self.tls_client_auth_san_email,
+            &self.tls_client_auth_san_ip,
+            &self.tls_client_auth_san_uri,
+        ];
+        let named = CertificateName::MEMBERS.iter().zip(values);
+        let mut given = named.filter_map(|(member, value)| Some((member, value.as_deref()?)));
+        match (given.next(), given.next()) {
+            (Some((member, value)), None) => {
+                CertificateName::parse(member, value).map_err(|what| format!("its {member} {what}"))
+            }
+            _ => Err("it does not have one name in its certificate".into()),
+        }
     }
 }

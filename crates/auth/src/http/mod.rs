@@ -19,9 +19,11 @@ use hyper::{HeaderMap, Request, StatusCode};
 use sealstone_jose::Algorithm;
 use zeroize::Zeroizing;
 
-use crate::client::Grant;
+use crate::client::{AuthMethod, Grant};
 use crate::clock::Clock;
 use crate::issuer::Issuer;
+use crate::protocol::client_auth::{Means, Shown};
+use crate::protocol::client_certificate::{self, Anchors, PeerCertificate};
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
 use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
@@ -35,6 +37,7 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 
 /// What every request may reach.
 pub(crate) struct App {
+    pub(crate) anchors: Anchors,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) issuer: Issuer,
     pub(crate) live: Arc<Live>,
@@ -47,8 +50,8 @@ pub(crate) struct App {
 }
 
 /// The metadata document as it is served.
-pub(crate) fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Bytes {
-    discovery::metadata(issuer, algorithms).to_string().into()
+pub(crate) fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod]) -> Bytes {
+    discovery::metadata(issuer, algorithms, methods).to_string().into()
 }
 
 /// Every address of the server, below the issuer's path.
@@ -78,8 +81,10 @@ async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> 
     let form = Form::read(request, &app).await?;
     let snapshot = form.snapshot(&app.live);
     let caller = form.authenticate(&app, &snapshot).await?;
+    let x5t_s256 = client_certificate::binding(caller.client(), form.certificate.as_ref());
+    let x5t_s256 = x5t_s256.map_err(|error| by(&caller, error))?;
     let ground = Ground {
-        confirmation: &Confirmation::default(),
+        confirmation: &Confirmation { x5t_s256, ..Confirmation::default() },
         issuer: &app.issuer,
         max_lifetime_seconds: app.max_lifetime_seconds,
         now: app.clock.now(),
@@ -162,6 +167,7 @@ fn by(caller: &Authenticated, error: OAuthError) -> Refusal {
 /// A form request: its parameters and what may authenticate it.
 struct Form {
     authorization: Vec<Zeroizing<Vec<u8>>>,
+    certificate: Option<Arc<PeerCertificate>>,
     parameters: Parameters,
 }
 
@@ -181,7 +187,8 @@ impl Form {
         })?;
         let values = head.headers.get_all(AUTHORIZATION).iter();
         let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
-        Ok(Self { authorization, parameters: Parameters::parse(&body.to_bytes())? })
+        let certificate = head.extensions.get::<Arc<PeerCertificate>>().cloned();
+        Ok(Self { authorization, certificate, parameters: Parameters::parse(&body.to_bytes())? })
     }
 
     /// One atomic load; one that may be held while the store is asked, where it will be.
@@ -196,8 +203,10 @@ impl Form {
     async fn authenticate(&self, app: &App, snapshot: &Snapshot) -> Result<Authenticated, OAuthError> {
         let headers: Vec<&[u8]> = self.authorization.iter().map(|value| value.as_slice()).collect();
         let now = app.clock.now();
-        let proof =
-            client_auth::authenticate(&headers, &self.parameters, &snapshot.clients, &app.issuer, now)?;
+        let certificate = self.certificate.as_ref();
+        let shown = Shown { authorization: &headers, certificate, parameters: &self.parameters };
+        let means = Means { anchors: &app.anchors, clients: &snapshot.clients, issuer: &app.issuer, now };
+        let proof = client_auth::authenticate(shown, means).await?;
         proof.complete(app.live.store(), now).await
     }
 }

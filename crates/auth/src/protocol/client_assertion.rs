@@ -92,7 +92,7 @@ pub(super) fn check(
     check_typ(unverified.header().typ()).map_err(|what| wrong(client, what))?;
     check_end(claimed.exp, now).map_err(|what| wrong(client, what))?;
 
-    let verified = unverified.verify_with_set(&registered.keys).map_err(|cause| wrong(client, cause))?;
+    let verified = unverified.verify_with_set(registered.keys.set()).map_err(|cause| wrong(client, cause))?;
     let rules = Rules::new().issuer(&client.id).any_audience().any_typ().require("sub").require("aud");
     let rules = rules.require("jti").leeway(Duration::from_secs(LEEWAY_SECONDS));
     let token = rules.check(verified, now).map_err(|cause| wrong(client, cause))?;

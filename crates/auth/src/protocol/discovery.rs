@@ -15,12 +15,15 @@ pub const INTROSPECT: &str = "/introspect";
 /// The revocation endpoint below the issuer, RFC 7009.
 pub const REVOKE: &str = "/revoke";
 
-/// The metadata document, the same for both well-known addresses.
-pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
+/// The metadata document, the same for both well-known addresses. `methods` are those by which a client can prove who
+/// it is on this server's listener.
+pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod]) -> Value {
     let names: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
     // What clients may sign their assertions with: any algorithm of the house, whichever the server itself uses.
     let assertions = Algorithm::ALL.map(Algorithm::name);
-    let methods = AuthMethod::ALL.map(AuthMethod::name);
+    // RFC 8705 §3.3: to bind a token, it takes no more than to authenticate a client.
+    let certificates = methods.contains(&AuthMethod::SelfSignedTlsClientAuth);
+    let methods: Vec<&str> = methods.iter().map(|method| method.name()).collect();
     json!({
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,
@@ -36,6 +39,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
         "revocation_endpoint_auth_methods_supported": methods,
         "revocation_endpoint_auth_signing_alg_values_supported": assertions,
         "subject_types_supported": ["public"],
+        "tls_client_certificate_bound_access_tokens": certificates,
         "token_endpoint": issuer.endpoint(TOKEN),
         "token_endpoint_auth_methods_supported": methods,
         "token_endpoint_auth_signing_alg_values_supported": assertions,

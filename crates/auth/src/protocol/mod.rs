@@ -6,6 +6,7 @@
 //! | [`parameters`] | the parameters of a request | 6749 §3.2, Appendix B |
 //! | [`client_auth`] | who asks | 6749 §2.3, 7617 |
 //! | [`client_assertion`] | who asks, by a signed token | 7521, 7523, OpenID Connect Core §9 |
+//! | [`client_certificate`] | who asks, by mutual TLS; certificate-bound tokens | 8705 |
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
 //! | [`confirmation`] | what binds a token to its holder | 7800, 8705, 9449 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
@@ -18,6 +19,7 @@
 pub mod access_token;
 pub mod client_assertion;
 pub mod client_auth;
+pub mod client_certificate;
 pub mod confirmation;
 pub mod discovery;
 pub mod error;

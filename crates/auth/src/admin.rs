@@ -43,7 +43,7 @@ pub struct NewClient {
     pub authentication: NewAuthentication,
     /// Whether its tokens are bound to the certificate of its connection, RFC 8705 §3. Any client can have them so,
     /// whatever its method.
-    pub certificate_bound: bool,
+    pub tls_client_certificate_bound_access_tokens: bool,
     /// What it may ask the token endpoint for.
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
@@ -99,7 +99,7 @@ impl Default for NewClient {
             algorithm: Algorithm::MlDsa65,
             audiences: Vec::new(),
             authentication: NewAuthentication::default(),
-            certificate_bound: false,
+            tls_client_certificate_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
@@ -152,7 +152,7 @@ impl Admin {
             algorithm: new.algorithm,
             audiences: new.audiences,
             authentication,
-            certificate_bound: new.certificate_bound,
+            tls_client_certificate_bound_access_tokens: new.tls_client_certificate_bound_access_tokens,
             created_at: now,
             grants: new.grants,
             id: id.clone(),
@@ -222,7 +222,7 @@ impl Admin {
             };
             return invalid("authentication method", format!("{} is not possible here", method.name()), hint);
         }
-        if new.certificate_bound && !self.certificates {
+        if new.tls_client_certificate_bound_access_tokens && !self.certificates {
             let what = "tokens cannot be bound to certificates here".into();
             return invalid("certificate", what, CERTIFICATES_NEED);
         }

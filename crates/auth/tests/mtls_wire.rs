@@ -85,7 +85,7 @@ async fn rfc8705_s2_and_s3_over_the_wire() {
     let (directory, authority) = (tempfile::tempdir().unwrap(), Authority::new("root"));
     let server = Running::start(trusting(&directory, &authority)).await;
     let new = named("tls_client_auth_subject_dn", "CN=worker,O=Example");
-    server.enrol(NewClient { certificate_bound: true, ..new }).await;
+    server.enrol(NewClient { tls_client_certificate_bound_access_tokens: true, ..new }).await;
     let metadata = server.get("/.well-known/oauth-authorization-server").await.json();
     assert_eq!(metadata["tls_client_certificate_bound_access_tokens"], true);
     for method in ["tls_client_auth", "self_signed_tls_client_auth"] {
@@ -224,7 +224,7 @@ async fn rfc9700_s4_13_a_certificate_in_a_header() {
     let (directory, authority) = (tempfile::tempdir().unwrap(), Authority::new("root"));
     let server = Running::start(trusting(&directory, &authority)).await;
     let new = named("tls_client_auth_subject_dn", "CN=worker,O=Example");
-    server.enrol(NewClient { certificate_bound: true, ..new }).await;
+    server.enrol(NewClient { tls_client_certificate_bound_access_tokens: true, ..new }).await;
     let der = authority.certify(&worker()).chain[0].clone();
     let pem = format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(&der));
     let escaped: String = pem.bytes().map(|byte| format!("%{byte:02X}")).collect();
@@ -251,7 +251,11 @@ async fn rfc9700_s4_13_a_certificate_in_a_header() {
 async fn rfc8705_s3_and_s4_bound_tokens_of_every_client() {
     let directory = tempfile::tempdir().unwrap();
     let server = Running::start(config(directory.path())).await;
-    let new = NewClient { algorithm: Algorithm::Es256, certificate_bound: true, ..NewClient::default() };
+    let new = NewClient {
+        algorithm: Algorithm::Es256,
+        tls_client_certificate_bound_access_tokens: true,
+        ..NewClient::default()
+    };
     let (client, secret) = server.admin.add_client(new).await.unwrap();
     server.enrol(NewClient { id: Some("last".into()), ..NewClient::default() }).await;
     let who = Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() };
@@ -300,7 +304,7 @@ async fn without_client_certificates() {
         for new in [
             named("tls_client_auth_subject_dn", "CN=worker,O=Example"),
             registered(&jwks(&[jwk_of(&Identity::self_signed(&worker()))])),
-            NewClient { certificate_bound: true, ..NewClient::default() },
+            NewClient { tls_client_certificate_bound_access_tokens: true, ..NewClient::default() },
         ] {
             let error = admin.add_client(new).await.unwrap_err();
             assert!(error.hint().unwrap().contains("tls.client_certificates"), "{error}");

@@ -158,7 +158,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         algorithm: options.alg,
         audiences: options.audience,
         authentication,
-        certificate_bound: false,
+        tls_client_certificate_bound_access_tokens: false,
         grants: if options.introspect_only { BTreeSet::new() } else { Grant::ALL.into() },
         id: options.id,
         name: options.name,

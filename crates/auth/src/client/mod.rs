@@ -31,7 +31,7 @@ pub struct Client {
     /// How it proves who it is, RFC 6749 §2.3.
     pub authentication: Authentication,
     /// Whether its tokens are bound to its certificate, RFC 8705 §3.
-    pub certificate_bound: bool,
+    pub tls_client_certificate_bound_access_tokens: bool,
     /// When it was registered. No token from before is its own.
     pub created_at: UnixSeconds,
     /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
@@ -147,7 +147,7 @@ impl Client {
             tls_client_auth_san_ip: name("tls_client_auth_san_ip"),
             tls_client_auth_san_uri: name("tls_client_auth_san_uri"),
             tls_client_auth_subject_dn: name("tls_client_auth_subject_dn"),
-            tls_client_certificate_bound_access_tokens: self.certificate_bound,
+            tls_client_certificate_bound_access_tokens: self.tls_client_certificate_bound_access_tokens,
             token_endpoint_auth_method: self.authentication.method(),
             token_lifetime_seconds: self.token_lifetime_seconds,
         };
@@ -162,7 +162,7 @@ impl Client {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
             authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
             audiences: body.audiences,
-            certificate_bound: body.tls_client_certificate_bound_access_tokens,
+            tls_client_certificate_bound_access_tokens: body.tls_client_certificate_bound_access_tokens,
             created_at: UnixSeconds(body.created_at),
             grants: body.grants,
             id: record.id.clone(),

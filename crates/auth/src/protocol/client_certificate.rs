@@ -150,7 +150,7 @@ pub fn binding(
     client: &Client,
     certificate: Option<&Arc<PeerCertificate>>,
 ) -> Result<Option<String>, OAuthError> {
-    match (client.certificate_bound, certificate) {
+    match (client.tls_client_certificate_bound_access_tokens, certificate) {
         (false, _) => Ok(None),
         (true, Some(certificate)) => Ok(Some(certificate.thumbprint())),
         (true, None) => Err(OAuthError::new(

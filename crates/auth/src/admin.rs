@@ -2,17 +2,21 @@
 //! within `store.poll_milliseconds`.
 
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_jose::Algorithm;
+use sealstone_jose::mac::MacAlgorithm;
+use sealstone_jose::{Algorithm, UnixSeconds};
 
 use crate::Error;
 use crate::client::{
-    AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys, ClientSecret, Grant,
+    self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
+    ClientSecret, Grant, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
+use crate::keys::Sealer;
 use crate::protocol::token_client::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
 
@@ -26,9 +30,25 @@ pub struct Admin {
     /// Whether this server's listener asks for certificates.
     certificates: bool,
     clock: Arc<dyn Clock>,
+    data_dir: PathBuf,
     max_lifetime_seconds: u64,
     randomness: Arc<dyn Randomness>,
+    /// Without it, that of the data directory, once there is something to seal.
+    sealer: Option<Arc<Sealer>>,
     store: Arc<dyn Store>,
+}
+
+/// The sealer of a data directory, which is made where the store has nothing sealed yet.
+/// Errors: those of [`Sealer::open`].
+pub(crate) async fn sealer(
+    data_dir: &Path,
+    store: &dyn Store,
+    randomness: &dyn Randomness,
+    now: UnixSeconds,
+) -> Result<Sealer, Error> {
+    let keys = store.versions().await?.signing_keys;
+    let nothing_sealed = keys == Version::ZERO && !client::any_sealed(store, now).await?;
+    Sealer::open(data_dir, nothing_sealed, randomness)
 }
 
 /// A client to be registered. `NewClient::default()` may get ML-DSA-65 tokens for 15 minutes by client credentials,
@@ -65,6 +85,8 @@ pub enum NewAuthentication {
     /// `client_secret_basic`.
     #[default]
     ClientSecretBasic,
+    /// `client_secret_jwt`, with the MAC of its assertions and what their `aud` must be.
+    ClientSecretJwt(MacAlgorithm, AssertionAudience),
     /// `client_secret_post`.
     ClientSecretPost,
     /// `private_key_jwt`, with the client's public keys.
@@ -80,6 +102,7 @@ impl NewAuthentication {
     pub const fn method(&self) -> AuthMethod {
         match self {
             NewAuthentication::ClientSecretBasic => AuthMethod::ClientSecretBasic,
+            NewAuthentication::ClientSecretJwt(..) => AuthMethod::ClientSecretJwt,
             NewAuthentication::ClientSecretPost => AuthMethod::ClientSecretPost,
             NewAuthentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
             NewAuthentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
@@ -131,10 +154,18 @@ impl Admin {
             auth_methods: config.auth_methods(),
             certificates: config.asks_for_certificates(),
             clock,
+            data_dir: config.data_dir.clone(),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             randomness,
+            sealer: None,
             store,
         }
+    }
+
+    /// With a sealer that is open already.
+    #[must_use]
+    pub fn with_sealer(self, sealer: Arc<Sealer>) -> Self {
+        Self { sealer: Some(sealer), ..self }
     }
 
     /// Registers a client and draws its secret, where its method has one. The secret is not kept and cannot be shown
@@ -146,7 +177,7 @@ impl Admin {
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
-        let (authentication, secret) = self.enrol(new.authentication)?;
+        let (authentication, secret) = self.enrol(&id, new.authentication).await?;
         let now = self.clock.now();
         let client = Client {
             algorithm: new.algorithm,
@@ -170,19 +201,39 @@ impl Admin {
     }
 
     /// Draws what is to be drawn.
-    fn enrol(&self, new: NewAuthentication) -> Result<(Authentication, Option<ClientSecret>), Error> {
+    async fn enrol(
+        &self,
+        id: &str,
+        new: NewAuthentication,
+    ) -> Result<(Authentication, Option<ClientSecret>), Error> {
         let by_secret = |keep: fn(_) -> Authentication| {
             let secret = ClientSecret::generate(&*self.randomness)?;
             Ok((keep(secret.hash()), Some(secret)))
         };
         match new {
             NewAuthentication::ClientSecretBasic => by_secret(Authentication::ClientSecretBasic),
+            NewAuthentication::ClientSecretJwt(algorithm, audience) => {
+                let secret = ClientSecret::generate_for(algorithm, &*self.randomness)?;
+                let sealed = secret.seal(id, &*self.sealer().await?, &*self.randomness)?;
+                let shared = SharedSecret { algorithm, audience, sealed };
+                Ok((Authentication::ClientSecretJwt(shared), Some(secret)))
+            }
             NewAuthentication::ClientSecretPost => by_secret(Authentication::ClientSecretPost),
             NewAuthentication::PrivateKeyJwt(keys) => Ok((Authentication::PrivateKeyJwt(keys), None)),
             NewAuthentication::SelfSignedTlsClientAuth(keys) => {
                 Ok((Authentication::SelfSignedTlsClientAuth(keys), None))
             }
             NewAuthentication::TlsClientAuth(name) => Ok((Authentication::TlsClientAuth(name), None)),
+        }
+    }
+
+    async fn sealer(&self) -> Result<Arc<Sealer>, Error> {
+        match &self.sealer {
+            Some(sealer) => Ok(Arc::clone(sealer)),
+            None => {
+                let now = self.clock.now();
+                sealer(&self.data_dir, &*self.store, &*self.randomness, now).await.map(Arc::new)
+            }
         }
     }
 

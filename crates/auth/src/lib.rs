@@ -46,7 +46,7 @@ pub mod tls;
 pub use admin::{Admin, NewAuthentication, NewClient};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, Grant,
+    ClientSecret, Grant, SharedSecret,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

@@ -10,14 +10,14 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::admin::Admin;
+use crate::admin::{self, Admin};
 use crate::clock::{CLOCK_SLACK_SECONDS, Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
-use crate::keys::{Policy, Sealer};
+use crate::keys::Policy;
 use crate::snapshot::Live;
-use crate::store::{Sqlite, Store, Version};
+use crate::store::{Sqlite, Store};
 use crate::tls::{self, Identity, Terms};
 use crate::{Error, data_dir};
 
@@ -81,11 +81,10 @@ impl Server {
             Some(store) => Arc::clone(store),
             None => Arc::new(Sqlite::open(&data_dir::store(&config.data_dir))?),
         };
-        let nothing_sealed = store.versions().await?.signing_keys == Version::ZERO;
-        let sealer = Sealer::open(&config.data_dir, nothing_sealed, &*world.randomness)?;
+        let now = world.clock.now();
+        let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
         let algorithms = config.tokens.algorithms.clone();
         let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
-        let now = world.clock.now();
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
 
         let app = Arc::new(App {
@@ -122,7 +121,8 @@ impl Server {
     /// [`refresh`](Self::refresh).
     pub fn admin(&self) -> Admin {
         let (clock, randomness) = (Arc::clone(&self.world.clock), Arc::clone(&self.world.randomness));
-        Admin::new(&self.config, Arc::clone(&self.store), clock, randomness)
+        let admin = Admin::new(&self.config, Arc::clone(&self.store), clock, randomness);
+        admin.with_sealer(Arc::clone(self.app.live.sealer()))
     }
 
     /// Takes in at once what changed in the store.

@@ -39,7 +39,7 @@ pub struct Live {
     randomness: Arc<dyn Randomness>,
     /// One refresh at a time; those who wait find their change already taken in.
     refreshing: Mutex<()>,
-    sealer: Sealer,
+    sealer: Arc<Sealer>,
     store: Arc<dyn Store>,
 }
 
@@ -47,7 +47,7 @@ impl Live {
     /// Takes the first snapshot, retires keys of algorithms that are no longer enabled, and makes the missing ones.
     pub async fn open(
         store: Arc<dyn Store>,
-        sealer: Sealer,
+        sealer: impl Into<Arc<Sealer>>,
         algorithms: Vec<Algorithm>,
         policy: Policy,
         randomness: Arc<dyn Randomness>,
@@ -59,7 +59,7 @@ impl Live {
             policy,
             randomness,
             refreshing: Mutex::new(()),
-            sealer,
+            sealer: sealer.into(),
             store,
         };
         live.refresh(now).await?;
@@ -84,7 +84,7 @@ impl Live {
     }
 
     /// Opens and seals what the store keeps, and derives keys.
-    pub fn sealer(&self) -> &Sealer {
+    pub fn sealer(&self) -> &Arc<Sealer> {
         &self.sealer
     }
 

@@ -3,6 +3,7 @@
 
 mod assertions;
 mod authority;
+mod client_secret_jwt;
 mod config;
 mod flows;
 mod http;

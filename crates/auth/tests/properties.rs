@@ -5,6 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sealstone_auth::client::Clients;
+use sealstone_auth::keys::Sealer;
 use sealstone_auth::protocol::client_auth::{Means, Shown};
 use sealstone_auth::protocol::client_certificate::Anchors;
 use sealstone_auth::protocol::{Code, Parameters, access_token, client_auth};
@@ -49,7 +50,8 @@ proptest! {
         let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
         let (clients, anchors) = (Clients::default(), Anchors::default());
         let shown = Shown { authorization: &[&header], certificate: None, parameters: &parameters };
-        let means = Means { anchors: &anchors, clients: &clients, issuer: &issuer, now: UnixSeconds(START) };
+        let (now, sealer) = (UnixSeconds(START), Sealer::from_key(&[7; 32]).unwrap());
+        let means = Means { anchors: &anchors, clients: &clients, issuer: &issuer, now, sealer: &sealer };
         let refused = at_once(client_auth::authenticate(shown, means)).unwrap_err();
         prop_assert_eq!(refused.code, Code::InvalidClient);
     }

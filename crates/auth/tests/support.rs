@@ -95,7 +95,8 @@ impl House {
         // Only an administrator looks at whether there is one: the house has its anchors itself.
         config.tls.client_ca = Some("clients.pem".into());
         let admin = Admin::new(&config, store.clone(), clock.clone(), Arc::new(OsRandomness));
-        let sealer = Sealer::from_key(&[7; 32]).unwrap();
+        let sealer = Arc::new(Sealer::from_key(&[7; 32]).unwrap());
+        let admin = admin.with_sealer(sealer.clone());
         let live = Live::open(
             store.clone(),
             sealer,
@@ -173,6 +174,7 @@ impl House {
             clients: &snapshot.clients,
             issuer: &self.issuer,
             now: self.clock.now(),
+            sealer: self.live.sealer(),
         }
     }
 

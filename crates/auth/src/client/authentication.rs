@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CertificateName, ClientKeys, SecretHash};
+use super::{CertificateName, ClientKeys, SecretHash, SharedSecret};
 
 /// A registered authentication method, by the names of RFC 7591 §2.
 #[non_exhaustive]
@@ -12,6 +12,8 @@ pub enum AuthMethod {
     /// The secret in the Authorization header, RFC 6749 §2.3.1.
     #[default]
     ClientSecretBasic,
+    /// A token with a MAC under the secret, RFC 7523 §2.2 and OpenID Connect Core §9.
+    ClientSecretJwt,
     /// The secret in the form, RFC 6749 §2.3.1.
     ClientSecretPost,
     /// A token that the client signs with a key of its own, RFC 7523 §2.2 and OpenID Connect Core §9.
@@ -24,8 +26,9 @@ pub enum AuthMethod {
 
 impl AuthMethod {
     /// Every method there is.
-    pub const ALL: [AuthMethod; 5] = [
+    pub const ALL: [AuthMethod; 6] = [
         AuthMethod::ClientSecretBasic,
+        AuthMethod::ClientSecretJwt,
         AuthMethod::ClientSecretPost,
         AuthMethod::PrivateKeyJwt,
         AuthMethod::SelfSignedTlsClientAuth,
@@ -36,6 +39,7 @@ impl AuthMethod {
     pub const fn name(self) -> &'static str {
         match self {
             AuthMethod::ClientSecretBasic => "client_secret_basic",
+            AuthMethod::ClientSecretJwt => "client_secret_jwt",
             AuthMethod::ClientSecretPost => "client_secret_post",
             AuthMethod::PrivateKeyJwt => "private_key_jwt",
             AuthMethod::SelfSignedTlsClientAuth => "self_signed_tls_client_auth",
@@ -50,6 +54,8 @@ impl AuthMethod {
 pub enum Authentication {
     /// `client_secret_basic`.
     ClientSecretBasic(SecretHash),
+    /// `client_secret_jwt`.
+    ClientSecretJwt(SharedSecret),
     /// `client_secret_post`.
     ClientSecretPost(SecretHash),
     /// `private_key_jwt`.
@@ -65,6 +71,7 @@ impl Authentication {
     pub const fn method(&self) -> AuthMethod {
         match self {
             Authentication::ClientSecretBasic(_) => AuthMethod::ClientSecretBasic,
+            Authentication::ClientSecretJwt(_) => AuthMethod::ClientSecretJwt,
             Authentication::ClientSecretPost(_) => AuthMethod::ClientSecretPost,
             Authentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
             Authentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
@@ -76,6 +83,23 @@ impl Authentication {
     pub const fn secret_hash(&self) -> Option<&SecretHash> {
         match self {
             Authentication::ClientSecretBasic(hash) | Authentication::ClientSecretPost(hash) => Some(hash),
+            _ => None,
+        }
+    }
+
+    /// The secret that both sides know, if there is one.
+    pub const fn shared_secret(&self) -> Option<&SharedSecret> {
+        match self {
+            Authentication::ClientSecretJwt(secret) => Some(secret),
+            _ => None,
+        }
+    }
+
+    /// What the `aud` of the client's assertions must be, if it makes them.
+    pub const fn assertion_audience(&self) -> Option<AssertionAudience> {
+        match self {
+            Authentication::ClientSecretJwt(secret) => Some(secret.audience),
+            Authentication::PrivateKeyJwt(keys) => Some(keys.audience),
             _ => None,
         }
     }

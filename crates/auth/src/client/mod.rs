@@ -14,12 +14,12 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::store::Record;
+use crate::store::{Kind, Record, Store, Version};
 
 pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
 pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};
-pub use secret::{ClientSecret, SecretHash};
+pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
 /// A registered client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +103,8 @@ struct Body {
     resources: Vec<String>,
     scopes: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret_sealed: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     secret_sha256: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tls_client_auth_san_dns: Option<String>,
@@ -116,6 +118,9 @@ struct Body {
     tls_client_auth_subject_dn: Option<String>,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     tls_client_certificate_bound_access_tokens: bool,
+    /// The MAC of assertions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token_endpoint_auth_signing_alg: Option<String>,
     /// A record from before there was a choice has none.
     #[serde(default)]
     token_endpoint_auth_method: AuthMethod,
@@ -126,14 +131,14 @@ impl Client {
     /// The record's body; its id is the client's.
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
         let failed = |cause| Error::store("write a client", cause);
-        let hash = self.authentication.secret_hash();
+        let (hash, secret) = (self.authentication.secret_hash(), self.authentication.shared_secret());
         let name = |member: &str| {
             let name = self.authentication.certificate_name().filter(|name| name.member() == member);
             name.map(CertificateName::value)
         };
         let body = Body {
             algorithm: self.algorithm.name().to_owned(),
-            assertion_audience: self.authentication.assertion_keys().map(|keys| keys.audience),
+            assertion_audience: self.authentication.assertion_audience(),
             audiences: self.audiences.clone(),
             created_at: self.created_at.0,
             grants: self.grants.clone(),
@@ -141,6 +146,7 @@ impl Client {
             name: self.name.clone(),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
+            secret_sealed: secret.map(|secret| URL_SAFE_NO_PAD.encode(&secret.sealed)),
             secret_sha256: hash.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             tls_client_auth_san_dns: name("tls_client_auth_san_dns"),
             tls_client_auth_san_email: name("tls_client_auth_san_email"),
@@ -148,6 +154,7 @@ impl Client {
             tls_client_auth_san_uri: name("tls_client_auth_san_uri"),
             tls_client_auth_subject_dn: name("tls_client_auth_subject_dn"),
             tls_client_certificate_bound_access_tokens: self.tls_client_certificate_bound_access_tokens,
+            token_endpoint_auth_signing_alg: secret.map(|secret| secret.algorithm.name().to_owned()),
             token_endpoint_auth_method: self.authentication.method(),
             token_lifetime_seconds: self.token_lifetime_seconds,
         };
@@ -174,6 +181,16 @@ impl Client {
     }
 }
 
+/// Whether the store holds a client's secret that only its own seal opens.
+pub(crate) async fn any_sealed(store: &dyn Store, now: UnixSeconds) -> Result<bool, Error> {
+    for record in store.list(Kind::Client, Version::ZERO, now).await? {
+        if Client::from_record(&record)?.authentication.shared_secret().is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 impl Body {
     /// The method, with what must stand beside it.
     fn authentication(&self) -> Result<Authentication, String> {
@@ -188,6 +205,7 @@ impl Body {
         };
         Ok(match self.token_endpoint_auth_method {
             AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
+            AuthMethod::ClientSecretJwt => Authentication::ClientSecretJwt(self.shared_secret()?),
             AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
             AuthMethod::PrivateKeyJwt => {
                 let audience = self.assertion_audience.unwrap_or_default();
@@ -195,6 +213,16 @@ impl Body {
             }
             AuthMethod::SelfSignedTlsClientAuth => Authentication::SelfSignedTlsClientAuth(keys()?),
             AuthMethod::TlsClientAuth => Authentication::TlsClientAuth(self.certificate_name()?),
+        })
+    }
+
+    fn shared_secret(&self) -> Result<SharedSecret, String> {
+        let sealed = self.secret_sealed.as_ref().and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+        let algorithm = self.token_endpoint_auth_signing_alg.as_deref().unwrap_or_default();
+        Ok(SharedSecret {
+            algorithm: algorithm.parse().map_err(|_| "the MAC of its assertions is not known".to_owned())?,
+            audience: self.assertion_audience.unwrap_or_default(),
+            sealed: sealed.ok_or("its sealed secret is missing")?,
         })
     }
 

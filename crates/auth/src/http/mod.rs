@@ -205,7 +205,13 @@ impl Form {
         let now = app.clock.now();
         let certificate = self.certificate.as_ref();
         let shown = Shown { authorization: &headers, certificate, parameters: &self.parameters };
-        let means = Means { anchors: &app.anchors, clients: &snapshot.clients, issuer: &app.issuer, now };
+        let means = Means {
+            anchors: &app.anchors,
+            clients: &snapshot.clients,
+            issuer: &app.issuer,
+            now,
+            sealer: app.live.sealer(),
+        };
         let proof = client_auth::authenticate(shown, means).await?;
         proof.complete(app.live.store(), now).await
     }

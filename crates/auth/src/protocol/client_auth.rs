@@ -13,6 +13,7 @@ use super::parameters::decode;
 use super::{Code, OAuthError, Parameters};
 use crate::client::{AuthMethod, Authentication, Client, Clients, SecretHash};
 use crate::issuer::Issuer;
+use crate::keys::Sealer;
 use crate::store::Store;
 
 /// A client that has proved who it is. Only [`Proof::complete`] hands one out.
@@ -48,6 +49,8 @@ pub struct Means<'a> {
     pub issuer: &'a Issuer,
     /// The time of the request.
     pub now: UnixSeconds,
+    /// Opens the secrets that MACs are checked with.
+    pub sealer: &'a Sealer,
 }
 
 /// What the request itself proves.
@@ -80,13 +83,13 @@ impl Proof {
 /// Errors: `invalid_client`, the same for an unknown client, a wrong proof and another method than the registered one;
 /// `invalid_request` for two methods.
 pub async fn authenticate(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> {
-    let (parameters, Means { clients, issuer, now, .. }) = (shown.parameters, means);
+    let (parameters, clients) = (shown.parameters, means.clients);
     let posted = parameters.value("client_secret");
     let asserted = [ASSERTION, ASSERTION_TYPE].into_iter().any(|name| parameters.value(name).is_some());
     let credentials = match (shown.authorization, posted, asserted) {
         ([], None, false) => return by_certificate(shown, means),
         ([], None, true) => {
-            return client_assertion::check(parameters, clients, issuer, now).map(Proof::Once);
+            return client_assertion::check(parameters, means).map(Proof::Once);
         }
         ([], Some(secret), false) => Credentials {
             method: AuthMethod::ClientSecretPost,

@@ -1,6 +1,7 @@
 //! Metadata: what the server can do and where, RFC 8414 §2 and OpenID Connect Discovery 1.0 §3.
 
 use sealstone_jose::Algorithm;
+use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
 
 use crate::client::{AuthMethod, Grant};
@@ -19,8 +20,9 @@ pub const REVOKE: &str = "/revoke";
 /// it is on this server's listener.
 pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod]) -> Value {
     let names: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
-    // What clients may sign their assertions with: any algorithm of the house, whichever the server itself uses.
-    let assertions = Algorithm::ALL.map(Algorithm::name);
+    // What clients may make their assertions with: any algorithm of the house, whichever the server itself uses.
+    let macs = MacAlgorithm::ALL.map(MacAlgorithm::name);
+    let assertions = [&Algorithm::ALL.map(Algorithm::name)[..], &macs].concat();
     // RFC 8705 §3.3: to bind a token, it takes no more than to authenticate a client.
     let certificates = methods.contains(&AuthMethod::SelfSignedTlsClientAuth);
     let methods: Vec<&str> = methods.iter().map(|method| method.name()).collect();

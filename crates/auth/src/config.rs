@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sealstone_jose::Algorithm;
 use serde::{Deserialize, Deserializer};
 
+use crate::client::AuthMethod;
 use crate::error::ConfigError;
 use crate::people::{self, Cost};
 use crate::{Error, Issuer};
@@ -184,10 +185,26 @@ pub struct Store {
 pub struct Tls {
     /// The certificate chain, PEM. Demanded by mode `files`.
     pub certificate: Option<PathBuf>,
+    /// The authorities that certify clients of `tls_client_auth`, PEM. Without it no client can have that method.
+    pub client_ca: Option<PathBuf>,
+    /// Whether clients are asked for a certificate.
+    pub client_certificates: ClientCertificates,
     /// The certificate's private key, PEM. Demanded by mode `files`.
     pub key: Option<PathBuf>,
     /// Where the certificate comes from, or why there is none.
     pub mode: TlsMode,
+}
+
+/// Whether clients are asked for a certificate, RFC 8705 §5. Only this server's own listener can ask: behind a proxy
+/// that ends TLS there are no client certificates, for what such a proxy writes into a header anybody could write.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientCertificates {
+    /// Asked for, not demanded. A browser whose user has certificates may ask which one to send.
+    #[default]
+    Ask,
+    /// Not asked for: no client can be known by one, and no token can be bound to one.
+    Never,
 }
 
 /// Where the certificate comes from, or why there is none.
@@ -344,6 +361,22 @@ impl Config {
         }
     }
 
+    /// Whether a client can show a certificate: TLS ends here, and asks for one.
+    pub(crate) fn asks_for_certificates(&self) -> bool {
+        let here = matches!(self.tls.mode, TlsMode::Files | TlsMode::SelfSigned);
+        here && self.tls.client_certificates == ClientCertificates::Ask
+    }
+
+    /// The methods by which clients can prove who they are.
+    pub(crate) fn auth_methods(&self) -> Vec<AuthMethod> {
+        let possible = |method: &AuthMethod| match method {
+            AuthMethod::SelfSignedTlsClientAuth => self.asks_for_certificates(),
+            AuthMethod::TlsClientAuth => self.asks_for_certificates() && self.tls.client_ca.is_some(),
+            _ => true,
+        };
+        AuthMethod::ALL.into_iter().filter(possible).collect()
+    }
+
     /// The rules between values that no single value shows.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         if let Some(text) = &self.issuer {
@@ -376,6 +409,14 @@ impl Config {
                 key,
                 what: "`mode`, `certificate` and `key` do not fit together".into(),
                 hint: "mode \"files\" goes with both `certificate` and `key`, every other mode with neither",
+            });
+        }
+        if tls.client_ca.is_some() && !self.asks_for_certificates() {
+            return Err(Fault {
+                section: "tls",
+                key: "client_ca",
+                what: "`client_ca` is set, and clients are not asked for certificates".into(),
+                hint: "it goes with TLS on this server's own listener and `client_certificates = \"ask\"`",
             });
         }
         if self.tokens.algorithms.is_empty() {

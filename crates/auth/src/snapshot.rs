@@ -40,7 +40,7 @@ pub struct Live {
     randomness: Arc<dyn Randomness>,
     /// One refresh at a time; those who wait find their change already taken in.
     refreshing: Mutex<()>,
-    sealer: Sealer,
+    sealer: Arc<Sealer>,
     store: Arc<dyn Store>,
 }
 
@@ -48,12 +48,13 @@ impl Live {
     /// Takes the first snapshot, retires keys of algorithms that are no longer enabled, and makes the missing ones.
     pub async fn open(
         store: Arc<dyn Store>,
-        sealer: Sealer,
+        sealer: impl Into<Arc<Sealer>>,
         algorithms: Vec<Algorithm>,
         policy: Policy,
         randomness: Arc<dyn Randomness>,
         now: UnixSeconds,
     ) -> Result<Self, Error> {
+        let sealer = sealer.into();
         let live = Self {
             algorithms,
             current: ArcSwap::default(),
@@ -91,7 +92,7 @@ impl Live {
     }
 
     /// Opens and seals what the store keeps, and derives keys.
-    pub fn sealer(&self) -> &Sealer {
+    pub fn sealer(&self) -> &Arc<Sealer> {
         &self.sealer
     }
 

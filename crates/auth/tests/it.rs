@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod assertions;
+mod authority;
+mod client_secret_jwt;
 mod code;
 mod config;
 mod dpop;
@@ -11,6 +13,8 @@ mod flows;
 mod http;
 mod keys;
 mod logs;
+mod mtls;
+mod mtls_wire;
 mod people;
 mod properties;
 mod refresh;

@@ -190,6 +190,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         },
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
         grants,
+        tls_client_certificate_bound_access_tokens: false,
         id: options.id,
         name: options.name,
         resources: options.resource,
@@ -273,12 +274,12 @@ fn authentication(options: &Add, secret_out: bool) -> Result<NewAuthentication, 
         true => AssertionAudience::IssuerOrTokenEndpoint,
         false => AssertionAudience::Issuer,
     };
-    Ok(NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys }))
+    Ok(NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys: keys.into() }))
 }
 
 /// `ES256 kid, ML-DSA-65 kid`; empty for a client with a secret.
 fn key_names(client: &Client) -> String {
-    let keys = client.authentication.assertion_keys().map(|keys| keys.keys.keys()).unwrap_or_default();
+    let keys = client.authentication.assertion_keys().map(|keys| keys.keys.set().keys()).unwrap_or_default();
     let names = keys.iter().map(|key| format!("{} {}", key.algorithm().name(), Safe(key.kid())));
     names.collect::<Vec<_>>().join(", ")
 }
@@ -349,7 +350,8 @@ fn row(client: &Client) -> Value {
         row["dpop_bound_access_tokens"] = true.into();
     }
     if let Some(keys) = client.authentication.assertion_keys() {
-        row["jwks"] = json!({"keys": keys.keys.keys().iter().map(|key| key.to_jwk()).collect::<Vec<_>>()});
+        row["jwks"] =
+            json!({"keys": keys.keys.set().keys().iter().map(|key| key.to_jwk()).collect::<Vec<_>>()});
         row["token_endpoint_audience"] = (keys.audience == AssertionAudience::IssuerOrTokenEndpoint).into();
     }
     row

@@ -24,11 +24,12 @@ use hyper::{HeaderMap, Request, StatusCode};
 use sealstone_jose::Algorithm;
 use zeroize::Zeroizing;
 
-use crate::client::{Client, Grant};
+use crate::client::{AuthMethod, Client, Grant};
 use crate::clock::Clock;
 use crate::issuer::Issuer;
 use crate::people::People;
-use crate::protocol::client_auth::Proof;
+use crate::protocol::client_auth::{Means, Proof, Shown};
+use crate::protocol::client_certificate::{self, Anchors, PeerCertificate};
 use crate::protocol::dpop::{self, Dpop};
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
@@ -48,6 +49,7 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 
 /// What every request may reach.
 pub(crate) struct App {
+    pub(crate) anchors: Anchors,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
@@ -80,8 +82,8 @@ impl App {
 }
 
 /// The metadata document as it is served.
-pub(crate) fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Bytes {
-    discovery::metadata(issuer, algorithms).to_string().into()
+pub(crate) fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod]) -> Bytes {
+    discovery::metadata(issuer, algorithms, methods).to_string().into()
 }
 
 /// Every address of the server, below the issuer's path.
@@ -126,8 +128,9 @@ async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> 
 async fn token_response(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
     let form = Form::read(request, app).await?;
     let snapshot = form.snapshot(&app.live);
-    let proof = form.prove(app, &snapshot)?;
-    let confirmation = Confirmation { jkt: form.jkt(app, proof.client()).await?, ..Confirmation::default() };
+    let proof = form.prove(app, &snapshot).await?;
+    let x5t_s256 = client_certificate::binding(proof.client(), form.certificate.as_ref())?;
+    let confirmation = Confirmation { jkt: form.jkt(app, proof.client()).await?, x5t_s256 };
     let caller = proof.complete(app.live.store(), app.clock.now()).await?;
     let ground = app.ground(&snapshot, &confirmation);
     let granted =
@@ -207,6 +210,7 @@ struct Form {
     authorization: Vec<Zeroizing<Vec<u8>>>,
     /// The DPoP headers.
     proofs: Vec<Vec<u8>>,
+    certificate: Option<Arc<PeerCertificate>>,
     parameters: Parameters,
 }
 
@@ -229,14 +233,23 @@ impl Form {
     }
 
     async fn authenticate(&self, app: &App, snapshot: &Snapshot) -> Result<Authenticated, OAuthError> {
-        self.prove(app, snapshot)?.complete(app.live.store(), app.clock.now()).await
+        self.prove(app, snapshot).await?.complete(app.live.store(), app.clock.now()).await
     }
 
     /// Who asks, before anything is used up.
-    fn prove(&self, app: &App, snapshot: &Snapshot) -> Result<Proof, OAuthError> {
+    async fn prove(&self, app: &App, snapshot: &Snapshot) -> Result<Proof, OAuthError> {
         let headers: Vec<&[u8]> = self.authorization.iter().map(|value| value.as_slice()).collect();
         let now = app.clock.now();
-        client_auth::authenticate(&headers, &self.parameters, &snapshot.clients, &app.issuer, now)
+        let certificate = self.certificate.as_ref();
+        let shown = Shown { authorization: &headers, certificate, parameters: &self.parameters };
+        let means = Means {
+            anchors: &app.anchors,
+            clients: &snapshot.clients,
+            issuer: &app.issuer,
+            now,
+            sealer: app.live.sealer(),
+        };
+        client_auth::authenticate(shown, means).await
     }
 
     /// The thumbprint of the key that a token request shows to hold, RFC 9449 §5.
@@ -266,7 +279,8 @@ async fn read_form(request: Request<Body>, app: &App) -> Result<Form, Refusal> {
     let values = head.headers.get_all(AUTHORIZATION).iter();
     let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
     let proofs = head.headers.get_all(DPOP).iter().map(|value| value.as_bytes().to_vec()).collect();
-    Ok(Form { authorization, proofs, parameters: Parameters::parse(&body.to_bytes())? })
+    let certificate = head.extensions.get::<Arc<PeerCertificate>>().cloned();
+    Ok(Form { authorization, certificate, proofs, parameters: Parameters::parse(&body.to_bytes())? })
 }
 
 /// The content is a form, and not a compressed one.

@@ -21,7 +21,7 @@ use crate::clock::Randomness;
 use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
 pub use rotation::{Policy, Stage, State, Step, plan, withdraw};
-pub use seal::Sealer;
+pub use seal::{Sealer, Secret};
 
 /// The MAC keys of the flows, each for one purpose, the same on every server of one store.
 #[derive(Debug)]
@@ -155,7 +155,12 @@ pub(crate) async fn apply(
                 PrivateKey::generate(algorithm).map_err(|cause| Error::Key { what: cause.to_string() })?;
             let body = Body {
                 kid: key.kid().to_owned(),
-                sealed: Some(URL_SAFE_NO_PAD.encode(sealer.seal(&id, &key.secret(), randomness)?)),
+                sealed: Some(URL_SAFE_NO_PAD.encode(sealer.seal(
+                    Secret::SigningKey,
+                    &id,
+                    &key.secret(),
+                    randomness,
+                )?)),
                 since: now.0,
                 state,
             };
@@ -226,7 +231,7 @@ impl Body {
         let algorithm = self.stage(record)?.algorithm;
         let sealed = self.sealed.as_deref().and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
         let sealed = sealed.ok_or(Error::Sealed { what: "its bytes are missing" })?;
-        let secret = sealer.open_sealed(&record.id, &sealed)?;
+        let secret = sealer.open_sealed(Secret::SigningKey, &record.id, &sealed)?;
         let key = PrivateKey::from_secret(algorithm, &secret)
             .map_err(|cause| Error::Key { what: format!("{}: {cause}", record.id) })?;
         match key.kid() == self.kid {

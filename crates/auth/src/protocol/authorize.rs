@@ -334,7 +334,7 @@ pub async fn issue(
     randomness: &dyn Randomness,
     now: UnixSeconds,
 ) -> Result<Redirect, OAuthError> {
-    let code = random_secret(randomness)?;
+    let code = random_secret(randomness, 32)?;
     let granted = Granted {
         acr: session.acr.clone(),
         amr: session.amr.clone(),

@@ -1,6 +1,7 @@
 //! Metadata: what the server can do and where, RFC 8414 §2 and OpenID Connect Discovery 1.0 §3.
 
 use sealstone_jose::Algorithm;
+use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
 
 use super::dpop;
@@ -22,13 +23,17 @@ pub const INTROSPECT: &str = "/introspect";
 /// The revocation endpoint below the issuer, RFC 7009.
 pub const REVOKE: &str = "/revoke";
 
-/// The metadata document, the same for both well-known addresses.
-pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
+/// The metadata document, the same for both well-known addresses. `methods` are those by which a client can prove who
+/// it is on this server's listener.
+pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod]) -> Value {
     let names: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
-    // What clients may sign their assertions with: any algorithm of the house, whichever the server itself uses.
-    let assertions = Algorithm::ALL.map(Algorithm::name);
-    let methods = AuthMethod::ALL.map(AuthMethod::name);
-    let proving: Vec<&str> = methods.into_iter().filter(|name| *name != "none").collect();
+    // What clients may make their assertions with: any algorithm of the house, whichever the server itself uses.
+    let macs = MacAlgorithm::ALL.map(MacAlgorithm::name);
+    let assertions = [&Algorithm::ALL.map(Algorithm::name)[..], &macs].concat();
+    // RFC 8705 §3.3: to bind a token, it takes no more than to authenticate a client.
+    let certificates = methods.contains(&AuthMethod::SelfSignedTlsClientAuth);
+    let methods: Vec<&str> = methods.iter().map(|method| method.name()).collect();
+    let proving: Vec<&str> = methods.iter().copied().filter(|name| *name != "none").collect();
     json!({
         "authorization_endpoint": issuer.endpoint(AUTHORIZE),
         "authorization_response_iss_parameter_supported": true,
@@ -55,6 +60,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
         "revocation_endpoint_auth_signing_alg_values_supported": assertions,
         "scopes_supported": ["openid", "profile", "email", "offline_access"],
         "subject_types_supported": ["public"],
+        "tls_client_certificate_bound_access_tokens": certificates,
         "token_endpoint": issuer.endpoint(TOKEN),
         "token_endpoint_auth_methods_supported": methods,
         "token_endpoint_auth_signing_alg_values_supported": assertions,

@@ -6,6 +6,7 @@
 //! | [`parameters`] | the parameters of a request | 6749 §3.2, Appendix B |
 //! | [`client_auth`] | who asks | 6749 §2.3, 7617 |
 //! | [`client_assertion`] | who asks, by a signed token | 7521, 7523, OpenID Connect Core §9 |
+//! | [`client_certificate`] | who asks, by mutual TLS; certificate-bound tokens | 8705 |
 //! | [`authorize`], [`redirect`] | what a client asks of a person, and the way back | 6749 §3.1 and §4.1, 7636, 9207, OpenID Connect Core §3.1.2 |
 //! | [`granted`] | what a person has granted: code, family, tokens | 6749 §4.1.2 |
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
@@ -26,6 +27,7 @@ pub mod access_token;
 pub mod authorize;
 pub mod client_assertion;
 pub mod client_auth;
+pub mod client_certificate;
 pub mod confirmation;
 pub mod discovery;
 pub mod dpop;

@@ -45,6 +45,9 @@ fn every_row_comes_out_of_a_run_without_peers() {
 #[test]
 fn a_run_that_is_killed_leaves_no_server_behind() {
     let mut run = bench(&["--rounds", "1", "--seconds", "60", "--only", "latency/ES384"]);
+    // It cannot remove its folder either.
+    let folder = tempfile::tempdir().expect("a folder");
+    let run = run.env("TMPDIR", folder.path());
     let mut run = Ended(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
     let server = until("a server", || server_of(run.0.id()));
     run.0.kill().expect("it is killed");

@@ -36,7 +36,7 @@ const CONCURRENCIES: [u32; 4] = [1, 8, 32, 128];
 /// Before a batch counts.
 const WARM: Duration = Duration::from_millis(300);
 /// How long a server may take to give its first answer.
-const PATIENCE: Duration = Duration::from_secs(300);
+const PATIENCE: Duration = Duration::from_secs(600);
 /// A generator that is busier than this may be what is measured.
 const BUSY_GENERATOR_PERCENT: f64 = 90.0;
 

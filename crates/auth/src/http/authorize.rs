@@ -70,7 +70,7 @@ async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal
     })
 }
 
-/// What the consent form's token stands for: this person, in this session, and this request.
+/// What the consent form's token stands for: a person, signed in as at present, and one request.
 fn purpose(session: &Session, query: &str) -> String {
     format!("consent {} {query}", session.sid)
 }

@@ -83,6 +83,11 @@ impl Live {
         &*self.store
     }
 
+    /// Opens and seals what the store keeps, and derives keys.
+    pub fn sealer(&self) -> &Sealer {
+        &self.sealer
+    }
+
     /// Chance, for flows that need it.
     pub fn randomness(&self) -> &dyn Randomness {
         &*self.randomness

@@ -1,11 +1,14 @@
 //! A house to test in: a clock set by hand, a store in memory, and a client that speaks to a real socket.
 
 use std::collections::BTreeSet;
+use std::future::Future;
 use std::io::Write;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
+use std::task::{Context, Poll, Waker};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,7 +24,7 @@ use sealstone_auth::keys::{Policy, Sealer};
 use sealstone_auth::protocol::access_token::OwnToken;
 use sealstone_auth::protocol::client_auth::Proof;
 use sealstone_auth::protocol::token::{Ground, TokenResponse};
-use sealstone_auth::protocol::{Authenticated, OAuthError, Parameters};
+use sealstone_auth::protocol::{Authenticated, Confirmation, OAuthError, Parameters};
 use sealstone_auth::protocol::{access_token, client_auth, introspect, revoke, token};
 use sealstone_auth::snapshot::{Live, Snapshot};
 use sealstone_auth::store::{
@@ -123,14 +126,22 @@ impl House {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
+        let confirmation = Confirmation::default();
         let ground = Ground {
+            confirmation: &confirmation,
             issuer: &self.issuer,
             max_lifetime_seconds: 86_400,
             now: self.clock.now(),
             randomness: self.live.randomness(),
             snapshot: &snapshot,
+            store: &*self.store,
         };
-        token::answer(&caller, &parameters, ground)
+        // Client credentials wait for nothing.
+        let mut answer = pin!(token::answer(&caller, &parameters, ground));
+        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => panic!("the flow waits"),
+        }
     }
 
     /// Who asks, by client_secret_basic: without the store.

@@ -19,10 +19,11 @@ use hyper::{HeaderMap, Request, StatusCode};
 use sealstone_jose::Algorithm;
 use zeroize::Zeroizing;
 
+use crate::client::Grant;
 use crate::clock::Clock;
 use crate::issuer::Issuer;
 use crate::protocol::token::Ground;
-use crate::protocol::{Authenticated, Code, OAuthError, Parameters};
+use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
 use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
 use crate::snapshot::{Live, Snapshot};
 use answer::Refusal;
@@ -78,13 +79,16 @@ async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> 
     let snapshot = form.snapshot(&app.live);
     let caller = form.authenticate(&app, &snapshot).await?;
     let ground = Ground {
+        confirmation: &Confirmation::default(),
         issuer: &app.issuer,
         max_lifetime_seconds: app.max_lifetime_seconds,
         now: app.clock.now(),
         randomness: app.live.randomness(),
         snapshot: &snapshot,
+        store: app.live.store(),
     };
-    let granted = token::answer(&caller, &form.parameters, ground).map_err(|error| by(&caller, error))?;
+    let granted =
+        token::answer(&caller, &form.parameters, ground).await.map_err(|error| by(&caller, error))?;
     answer::private_json(&caller, &granted)
 }
 
@@ -182,9 +186,10 @@ impl Form {
 
     /// One atomic load; one that may be held while the store is asked, where it will be.
     fn snapshot(&self, live: &Live) -> Guard<Arc<Snapshot>> {
+        let at_once = |grant| [None, Some(Grant::ClientCredentials.name())].contains(&grant);
         match self.parameters.value(client_assertion::ASSERTION) {
-            None => live.snapshot(),
-            Some(_) => Guard::from_inner(live.snapshot_owned()),
+            None if at_once(self.parameters.value("grant_type")) => live.snapshot(),
+            _ => Guard::from_inner(live.snapshot_owned()),
         }
     }
 

@@ -9,6 +9,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
 use aws_lc_rs::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use aws_lc_rs::hkdf::{HKDF_SHA256, Prk, Salt};
+use aws_lc_rs::hmac;
 use zeroize::Zeroizing;
 
 use crate::Error;
@@ -16,8 +18,11 @@ use crate::clock::{Randomness, random_id};
 
 const KEY_LEN: usize = 32;
 
-/// Seals and opens secrets under the key of one data directory.
-pub struct Sealer(LessSafeKey);
+/// Seals and opens secrets under the key of one data directory, and derives other keys from it.
+pub struct Sealer {
+    aead: LessSafeKey,
+    prk: Prk,
+}
 
 impl Sealer {
     /// The sealer of a data directory. Creates `seal.key` if the store has `nothing_sealed` yet; a new key would open
@@ -38,9 +43,16 @@ impl Sealer {
 
     /// A sealer under a given key.
     pub fn from_key(key: &[u8; KEY_LEN]) -> Result<Self, Error> {
-        let key =
+        let aead =
             UnboundKey::new(&AES_256_GCM, key).map_err(|_| Error::Sealed { what: "the key is not one" })?;
-        Ok(Self(LessSafeKey::new(key)))
+        Ok(Self { aead: LessSafeKey::new(aead), prk: Salt::new(HKDF_SHA256, b"sealstone v1").extract(key) })
+    }
+
+    /// The HMAC-SHA256 key for one purpose, HKDF of the key file (RFC 5869): the same on every server of one store.
+    pub fn mac_key(&self, purpose: &str) -> Result<hmac::Key, Error> {
+        let info = [purpose.as_bytes()];
+        let okm = self.prk.expand(&info, hmac::HMAC_SHA256);
+        okm.map(hmac::Key::from).map_err(|_| Error::Sealed { what: "no key could be derived" })
     }
 
     /// Seals `secret` for the record `name`.
@@ -52,7 +64,7 @@ impl Sealer {
         sealed.extend_from_slice(&nonce);
         sealed.extend_from_slice(secret);
         let tag = self
-            .0
+            .aead
             .seal_in_place_separate_tag(
                 Nonce::assume_unique_for_key(nonce),
                 Aad::from(associated(name)),
@@ -71,7 +83,7 @@ impl Sealer {
         let (nonce, ciphertext) = sealed.split_first_chunk::<NONCE_LEN>().ok_or_else(forged)?;
         let mut buffer = Zeroizing::new(ciphertext.to_vec());
         let opened = self
-            .0
+            .aead
             .open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(associated(name)), &mut buffer)
             .map_err(|_| forged())?
             .len();

@@ -7,6 +7,7 @@ use sealstone_jose::jwt::{self, Claims, Rules, Token};
 use sealstone_jose::{Error as JoseError, UnixSeconds};
 use serde_json::Value;
 
+use super::Confirmation;
 use crate::Error;
 use crate::client::Client;
 use crate::clock::{Randomness, later, random_id};
@@ -18,23 +19,31 @@ use crate::snapshot::Snapshot;
 pub const TYP: &str = "at+jwt";
 
 /// What distinguishes one token from the next.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct NewToken<'a> {
     /// For whom. Not empty.
     pub(crate) audiences: &'a [String],
-    /// To whom, and about whom: the client acts for itself.
+    /// To whom.
     pub(crate) client: &'a Client,
+    /// Which key its holder must show.
+    pub(crate) confirmation: &'a Confirmation,
+    /// The family that it is revoked with; `None` where nobody but the client takes part.
+    pub(crate) family: Option<&'a str>,
     /// For how many seconds.
     pub(crate) lifetime: u64,
+    /// What a grant says besides, as `auth_time` and `acr` (RFC 9068 §2.2.1) or `act` (RFC 8693 §4.1).
+    pub(crate) more: Claims,
     /// With which scopes.
     pub(crate) scope: Option<&'a str>,
+    /// About whom. RFC 9068 §5: the client's id where no user takes part.
+    pub(crate) subject: &'a str,
 }
 
 /// Issues a token.
-/// RFC 9068 §2.2: iss, exp, aud, sub, client_id, iat, jti; §2.2.3: scope. §5: `sub` is the client's id where no user
-/// takes part.
+/// RFC 9068 §2.2: iss, exp, aud, sub, client_id, iat, jti; §2.2.3: scope; RFC 7800: cnf. A token of a family carries
+/// the family's id in its own, before a dot.
 pub(crate) fn issue(
-    token: &NewToken<'_>,
+    token: NewToken<'_>,
     key: &ServerKey,
     issuer: &Issuer,
     now: UnixSeconds,
@@ -45,14 +54,23 @@ pub(crate) fn issue(
         [one] => Value::from(one.as_str()),
         several => Value::from(several),
     };
-    let mut claims = Claims::new()
+    let mut jti = random_id(randomness)?;
+    if let Some(family) = token.family {
+        jti = format!("{family}.{jti}");
+    }
+    let mut claims = token
+        .more
         .with("iss", issuer.as_str())
-        .with("sub", token.client.id.as_str())
+        .with("sub", token.subject)
         .with("client_id", token.client.id.as_str())
         .with("aud", audience)
         .with("iat", now.0)
         .with("exp", later(now, token.lifetime).0)
-        .with("jti", random_id(randomness)?);
+        .with("jti", jti);
+    if !token.confirmation.is_bearer() {
+        let cnf = serde_json::to_value(token.confirmation);
+        claims = claims.with("cnf", cnf.map_err(|cause| Error::Key { what: cause.to_string() })?);
+    }
     if let Some(scope) = token.scope {
         claims = claims.with("scope", scope);
     }
@@ -121,12 +139,18 @@ pub fn check(
 }
 
 impl OwnToken {
-    /// Whether it is neither revoked itself nor by the removal of its client. A client registered again under the same
+    /// Whether it is neither revoked itself, nor with its family, nor by the removal of its client. A client registered again under the same
     /// id does not revive the tokens of the first, save those of the second in which it was registered again.
     pub fn is_active(&self, snapshot: &Snapshot) -> bool {
         let client = snapshot.clients.by_id(&self.client_id);
         client.is_some_and(|client| client.created_at <= self.issued_at)
             && !snapshot.revocations.contains(&self.jti)
+            && !self.family().is_some_and(|family| snapshot.revocations.contains(family))
+    }
+
+    /// The family that it is revoked with, see [`issue`].
+    fn family(&self) -> Option<&str> {
+        self.jti.split_once('.').map(|(family, _)| family)
     }
 
     /// For whom.

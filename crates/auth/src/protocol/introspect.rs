@@ -34,8 +34,23 @@ pub fn answer(
     let Some(token) = shown else { return Ok(json!({"active": false})) };
     let mut members = Map::new();
     members.insert("active".into(), true.into());
-    members.insert("token_type".into(), "Bearer".into());
-    for name in ["aud", "client_id", "exp", "iat", "iss", "jti", "scope", "sub"] {
+    let bound = token.claim("cnf").is_some_and(|cnf| cnf.get("jkt").is_some());
+    members.insert("token_type".into(), if bound { "DPoP" } else { "Bearer" }.into());
+    for name in [
+        "acr",
+        "act",
+        "amr",
+        "aud",
+        "auth_time",
+        "client_id",
+        "cnf",
+        "exp",
+        "iat",
+        "iss",
+        "jti",
+        "scope",
+        "sub",
+    ] {
         if let Some(value) = token.claim(name) {
             members.insert(name.into(), value.clone());
         }

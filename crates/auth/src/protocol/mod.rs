@@ -7,6 +7,7 @@
 //! | [`client_auth`] | who asks | 6749 §2.3, 7617 |
 //! | [`client_assertion`] | who asks, by a signed token | 7521, 7523, OpenID Connect Core §9 |
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
+//! | [`confirmation`] | what binds a token to its holder | 7800, 8705, 9449 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
 //! | [`introspect`] | token introspection | 7662 |
@@ -17,6 +18,7 @@
 pub mod access_token;
 pub mod client_assertion;
 pub mod client_auth;
+pub mod confirmation;
 pub mod discovery;
 pub mod error;
 pub mod introspect;
@@ -26,5 +28,6 @@ pub mod token;
 pub mod token_client;
 
 pub use client_auth::Authenticated;
+pub use confirmation::Confirmation;
 pub use error::{Code, OAuthError};
 pub use parameters::Parameters;

@@ -3,15 +3,18 @@
 use sealstone_jose::UnixSeconds;
 use serde::Serialize;
 
-use super::{Authenticated, Code, OAuthError, Parameters, token_client};
+use super::{Authenticated, Code, Confirmation, OAuthError, Parameters, token_client};
 use crate::client::Grant;
 use crate::clock::Randomness;
 use crate::issuer::Issuer;
 use crate::snapshot::Snapshot;
+use crate::store::Store;
 
 /// What a flow stands on.
 #[derive(Clone, Copy)]
 pub struct Ground<'a> {
+    /// The keys that the client has shown to hold in this request.
+    pub confirmation: &'a Confirmation,
     /// Who issues.
     pub issuer: &'a Issuer,
     /// The longest lifetime of a token.
@@ -22,6 +25,8 @@ pub struct Ground<'a> {
     pub randomness: &'a dyn Randomness,
     /// Clients, keys, revocations.
     pub snapshot: &'a Snapshot,
+    /// The truth, for the grants that are used up.
+    pub store: &'a dyn Store,
 }
 
 /// A successful answer, RFC 6749 §5.1.
@@ -34,7 +39,7 @@ pub struct TokenResponse {
     /// Its scopes; left out if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// `Bearer`, RFC 6750.
+    /// `Bearer` or `DPoP`, see [`Confirmation::token_type`].
     pub token_type: &'static str,
 }
 
@@ -47,7 +52,7 @@ impl std::fmt::Debug for TokenResponse {
 
 /// Answers a token request.
 /// Errors: `unsupported_grant_type`, `unauthorized_client`, and those of the flow.
-pub fn answer(
+pub async fn answer(
     caller: &Authenticated,
     parameters: &Parameters,
     ground: Ground<'_>,

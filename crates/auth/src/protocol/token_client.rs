@@ -3,6 +3,8 @@
 
 use std::collections::BTreeSet;
 
+use sealstone_jose::jwt::Claims;
+
 use super::access_token::{self, NewToken};
 use super::token::{Ground, TokenResponse};
 use super::{Authenticated, Code, OAuthError, Parameters};
@@ -27,9 +29,23 @@ pub fn grant(
             client.algorithm.name()
         ))
     })?;
-    let token = NewToken { audiences: &audiences, client, lifetime, scope: scope.as_deref() };
-    let access_token = access_token::issue(&token, key, ground.issuer, ground.now, ground.randomness)?;
-    Ok(TokenResponse { access_token, expires_in: lifetime, scope, token_type: "Bearer" })
+    let token = NewToken {
+        audiences: &audiences,
+        client,
+        confirmation: ground.confirmation,
+        family: None,
+        lifetime,
+        more: Claims::new(),
+        scope: scope.as_deref(),
+        subject: &client.id,
+    };
+    let access_token = access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?;
+    Ok(TokenResponse {
+        access_token,
+        expires_in: lifetime,
+        scope,
+        token_type: ground.confirmation.token_type(),
+    })
 }
 
 /// The scopes of the token: those asked for, or all that the client has.

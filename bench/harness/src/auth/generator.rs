@@ -127,7 +127,8 @@ impl Running {
         Ok(Answered { body, tls: said["tls"].as_str().unwrap_or_default().to_owned() })
     }
 
-    /// Waits for the end, and takes what the server and the generator used between the moments that count.
+    /// Waits for the end, and takes what the server and the generator used between the moments that count. A rate of 0
+    /// has no times.
     pub(crate) fn measured(mut self, server: &Server) -> Result<Sample, String> {
         self.expect("begin")?;
         let before = (server.cpu(), cpu_of(self.child.id()));
@@ -138,7 +139,11 @@ impl Running {
         if report["errors"].as_object().is_none_or(|errors| !errors.is_empty()) {
             return Err(format!("not every answer was good: {}", report["errors"]));
         }
-        let number = |name: &str| report[name].as_f64().ok_or_else(|| format!("the report has no {name}"));
+        // Without an answer there is no percentile.
+        let number = |name: &str| match &report[name] {
+            Value::Null => Ok(f64::NAN),
+            value => value.as_f64().ok_or_else(|| format!("the report has no {name}")),
+        };
         let elapsed = number("elapsed_seconds")?;
         let percent = |begin: Duration, end: Duration| {
             // A process of the server that ended meanwhile took its time along.

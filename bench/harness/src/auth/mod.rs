@@ -322,6 +322,9 @@ impl Bench {
         let sample = self.load(server, batch, seconds)?;
         server.pause();
         let Batch { party, what, connections } = batch;
+        if sample.rate == 0.0 {
+            return Err(format!("{party}: {} at {connections}: no answer in {seconds} s", what.name()));
+        }
         eprintln!(
             "  {party:14} {:32} c={connections:<4} {:8.0}/s  p50 {:8.0} µs  p99 {:8.0} µs  cpu {:3.0} %  generator {:3.0} %",
             what.name(),

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use sealstone_jose::Algorithm;
 use serde::{Deserialize, Deserializer};
 
+use crate::client::AuthMethod;
 use crate::error::ConfigError;
 use crate::people::{self, Cost};
 use crate::{Error, Issuer};
@@ -21,6 +22,8 @@ pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
 pub struct Config {
     /// Where everything that must survive is kept; created with mode 0700.
     pub data_dir: PathBuf,
+    /// Proofs of possession.
+    pub dpop: Dpop,
     /// Limits of HTTP.
     pub http: Http,
     /// The issuer identifier, RFC 8414 §2. Without it: `https://` and the bound address.
@@ -43,6 +46,29 @@ pub struct Config {
     pub tls: Tls,
     /// The access tokens.
     pub tokens: Tokens,
+}
+
+/// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dpop {
+    /// The most proofs that a node remembers, some 40 bytes each. When it is reached, proofs are answered with 503.
+    pub max_proofs: NonZeroU64,
+    /// Whether proofs need a nonce of the server.
+    pub nonces: bool,
+    /// Who remembers used proofs.
+    pub replay: Replay,
+}
+
+/// Who remembers used proofs.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replay {
+    /// Each node its own; it accepts no nonce but its own.
+    #[default]
+    Node,
+    /// The store, for all nodes: one durable write per proof.
+    Shared,
 }
 
 /// `[http]`: what a peer may take of us before it has proved anything.
@@ -160,10 +186,26 @@ pub struct Store {
 pub struct Tls {
     /// The certificate chain, PEM. Demanded by mode `files`.
     pub certificate: Option<PathBuf>,
+    /// The authorities that certify clients of `tls_client_auth`, PEM. Without it no client can have that method.
+    pub client_ca: Option<PathBuf>,
+    /// Whether clients are asked for a certificate.
+    pub client_certificates: ClientCertificates,
     /// The certificate's private key, PEM. Demanded by mode `files`.
     pub key: Option<PathBuf>,
     /// Where the certificate comes from, or why there is none.
     pub mode: TlsMode,
+}
+
+/// Whether clients are asked for a certificate, RFC 8705 §5. Only this server's own listener can ask: behind a proxy
+/// that ends TLS there are no client certificates, for what such a proxy writes into a header anybody could write.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientCertificates {
+    /// Asked for, not demanded. A browser whose user has certificates may ask which one to send.
+    #[default]
+    Ask,
+    /// Not asked for: no client can be known by one, and no token can be bound to one.
+    Never,
 }
 
 /// Where the certificate comes from, or why there is none.
@@ -196,6 +238,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             data_dir: "sealstone-data".into(),
+            dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
             keys: Keys::default(),
@@ -208,6 +251,12 @@ impl Default for Config {
             tls: Tls::default(),
             tokens: Tokens::default(),
         }
+    }
+}
+
+impl Default for Dpop {
+    fn default() -> Self {
+        Self { max_proofs: seconds(1 << 20), nonces: true, replay: Replay::default() }
     }
 }
 
@@ -313,6 +362,22 @@ impl Config {
         }
     }
 
+    /// Whether a client can show a certificate: TLS ends here, and asks for one.
+    pub(crate) fn asks_for_certificates(&self) -> bool {
+        let here = matches!(self.tls.mode, TlsMode::Files | TlsMode::SelfSigned);
+        here && self.tls.client_certificates == ClientCertificates::Ask
+    }
+
+    /// The methods by which clients can prove who they are.
+    pub(crate) fn auth_methods(&self) -> Vec<AuthMethod> {
+        let possible = |method: &AuthMethod| match method {
+            AuthMethod::SelfSignedTlsClientAuth => self.asks_for_certificates(),
+            AuthMethod::TlsClientAuth => self.asks_for_certificates() && self.tls.client_ca.is_some(),
+            _ => true,
+        };
+        AuthMethod::ALL.into_iter().filter(possible).collect()
+    }
+
     /// The rules between values that no single value shows.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         if let Some(text) = &self.issuer {
@@ -347,12 +412,28 @@ impl Config {
                 hint: "mode \"files\" goes with both `certificate` and `key`, every other mode with neither",
             });
         }
+        if tls.client_ca.is_some() && !self.asks_for_certificates() {
+            return Err(Fault {
+                section: "tls",
+                key: "client_ca",
+                what: "`client_ca` is set, and clients are not asked for certificates".into(),
+                hint: "it goes with TLS on this server's own listener and `client_certificates = \"ask\"`",
+            });
+        }
         if self.tokens.algorithms.is_empty() {
             return Err(Fault {
                 section: "tokens",
                 key: "algorithms",
                 what: "`algorithms` is empty".into(),
                 hint: "name at least one, as in [\"ML-DSA-65\"]",
+            });
+        }
+        if !self.dpop.nonces && self.dpop.replay == Replay::Node {
+            return Err(Fault {
+                section: "dpop",
+                key: "nonces",
+                what: "without nonces a node cannot tell which proofs are its own to remember".into(),
+                hint: "set `replay` to \"shared\", or leave `nonces` true",
             });
         }
         if !self.passwords.cost().is_enough() {

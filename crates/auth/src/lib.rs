@@ -46,7 +46,10 @@ pub mod store;
 pub mod tls;
 
 pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
-pub use client::{AssertionAudience, AssertionKeys, AuthMethod, Authentication, Client, ClientSecret, Grant};
+pub use client::{
+    AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
+    ClientSecret, CodeFlow, Consent, Grant, RedirectUri, RefreshLifetime, SharedSecret,
+};
 pub use clock::{Clock, Randomness};
 pub use config::Config;
 pub use error::{ConfigError, Error};

@@ -2,13 +2,22 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod assertions;
+mod authority;
+mod client_secret_jwt;
+mod code;
 mod config;
+mod dpop;
+mod dpop_http;
+mod dpop_replay;
 mod flows;
 mod http;
 mod keys;
 mod logs;
+mod mtls;
+mod mtls_wire;
 mod people;
 mod properties;
+mod refresh;
 mod restart;
 mod shutdown;
 mod signin;
@@ -16,3 +25,4 @@ mod store;
 mod support;
 mod tls;
 mod upkeep;
+mod whole_flow;

@@ -179,7 +179,6 @@ async fn every_page_has_the_headers_of_a_page() {
         for (name, value) in [
             ("cache-control", "no-store"),
             ("content-security-policy", policy),
-            ("cross-origin-opener-policy", "same-origin"),
             ("referrer-policy", "no-referrer"),
             ("x-content-type-options", "nosniff"),
             ("x-frame-options", "DENY"),

@@ -1,7 +1,7 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sealstone_auth::AuthMethod;
+use sealstone_auth::{AuthMethod, RedirectUri};
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
 
@@ -19,6 +19,11 @@ pub(crate) fn auth_method() -> impl TypedValueParser<Value = AuthMethod> {
         let known = AuthMethod::ALL.into_iter().find(|known| known.name() == name);
         known.ok_or("unknown method")
     })
+}
+
+/// An address that people may be sent back to.
+pub(crate) fn redirect_uri(text: &str) -> Result<RedirectUri, String> {
+    RedirectUri::parse(text).map_err(|what| format!("it {what}"))
 }
 
 /// A pre-hash function by NIST's name, in any case.

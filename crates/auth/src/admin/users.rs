@@ -48,7 +48,7 @@ impl Admin {
             sub: random_id(&*self.randomness)?,
             username,
         };
-        match self.store.insert(user.to_record()?, now).await? {
+        match user::insert(&*self.store, &user, now).await? {
             Write::Done(_) => Ok(user),
             Write::Refused => Err(Error::UserExists { username: user.username }),
         }
@@ -67,9 +67,9 @@ impl Admin {
     pub async fn remove_user(&self, name: &str) -> Result<(), Error> {
         let username = username(name)?;
         loop {
-            let (_, version) = self.known(&username).await?;
+            let (user, version) = self.known(&username).await?;
             if let Write::Done(_) = self.store.remove(Kind::User, &username, version).await? {
-                return Ok(());
+                return user::forget(&*self.store, &user.sub, self.clock.now()).await;
             }
         }
     }

@@ -130,7 +130,7 @@ pub(crate) fn form_token(app: &App, headers: &HeaderMap, purpose: &str) -> Resul
     if let Some(secret) = Cookie::Form.read(headers, &app.issuer) {
         return Ok(FormToken { cookie: None, token: browsers.form_token(&secret, purpose) });
     }
-    let secret = random_secret(app.live.randomness())?;
+    let secret = random_secret(app.live.randomness(), 32)?;
     Ok(FormToken { token: browsers.form_token(&secret, purpose), cookie: Some(secret) })
 }
 

@@ -131,7 +131,6 @@ pub(crate) fn login(page: &Login<'_>) -> Response {
 }
 
 /// The consent page.
-#[allow(dead_code, reason = "shown by the endpoint of its flow")]
 pub(crate) fn consent(page: &Consent<'_>) -> Response {
     html(StatusCode::OK, page)
 }
@@ -181,13 +180,13 @@ fn html(status: StatusCode, page: &impl Template) -> Response {
 
 /// The headers of everything that a browser shows or follows.
 pub(crate) fn protect(headers: &mut HeaderMap) {
-    // No form-action: browsers apply it to every redirect after the post, and the last of them leads to the client.
+    // No Cross-Origin-Opener-Policy: an application that opens the sign-in page in a window of its own (`display=popup`)
+    // would lose the window for good. No form-action: browsers apply it to every redirect after the post, and the last of them leads to the client.
     const POLICY: &str =
         "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'";
     let values = [
         (CACHE_CONTROL, "no-store"),
         (CONTENT_SECURITY_POLICY, POLICY),
-        (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
         (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
         (REFERRER_POLICY, "no-referrer"),
         (X_CONTENT_TYPE_OPTIONS, "nosniff"),

@@ -21,14 +21,13 @@ use crate::issuer::Issuer;
 use crate::people::login::{Attempt, Outcome, SignedIn, attempt};
 use crate::people::throttle::Held;
 use crate::people::{Password, Session, session};
+use crate::protocol::discovery::AUTHORIZE;
 use crate::protocol::{Code, OAuthError, Parameters};
 
 /// The purpose of the login form's token.
 pub(crate) const LOGIN: &str = "login";
 /// The purpose of the logout form's token.
 pub(crate) const LOGOUT: &str = "logout";
-/// The authorization endpoint below the issuer, RFC 6749 §3.1.
-const AUTHORIZE: &str = "/authorize";
 
 /// Adds the addresses of this file.
 pub(super) fn routes(router: Router<Arc<App>>, below: impl Fn(&str) -> String) -> Router<Arc<App>> {
@@ -166,7 +165,8 @@ async fn asset(Path(name): Path<String>) -> Response {
     }
 }
 
-fn login_page(
+/// The page to sign in on, for the request in the query.
+pub(super) fn login_page(
     app: &App,
     headers: &HeaderMap,
     username: Option<&str>,
@@ -218,7 +218,7 @@ fn continuable(text: &str) -> bool {
 const QUERY_MAX: usize = 8 * 1024;
 
 /// RFC 9110 §15.4.4.
-fn see_other(location: &str) -> Response {
+pub(super) fn see_other(location: &str) -> Response {
     let mut response = with_status(StatusCode::SEE_OTHER, Response::new(Body::empty()));
     pages::protect(response.headers_mut());
     if let Ok(location) = HeaderValue::from_str(location) {

@@ -67,7 +67,7 @@ pub async fn start(
     now: UnixSeconds,
     randomness: &dyn Randomness,
 ) -> Result<(Session, Zeroizing<String>), Error> {
-    let secret = random_secret(randomness)?;
+    let secret = random_secret(randomness, 32)?;
     let session = Session {
         acr: proof.acr.map(str::to_owned),
         amr: proof.amr.iter().map(|&method| method.to_owned()).collect(),

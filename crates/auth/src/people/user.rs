@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::password::PasswordHash;
 use crate::Error;
-use crate::store::{Kind, NewRecord, Record, Store, Version};
+use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
 /// A person.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +67,34 @@ pub async fn find(
     record.map(|record| Ok((User::from_record(&record)?, record.version))).transpose()
 }
 
+/// The person with this `sub`.
+/// Errors: `Store`.
+pub async fn by_sub(store: &dyn Store, sub: &str, now: UnixSeconds) -> Result<Option<User>, Error> {
+    let Some(pointer) = store.read(Kind::Subject, sub, now).await? else { return Ok(None) };
+    let Ok(username) = String::from_utf8(pointer.body) else { return Ok(None) };
+    let found = find(store, &username, now).await?.map(|(user, _)| user);
+    // The name may be another person's by now.
+    Ok(found.filter(|user| user.sub == sub))
+}
+
+/// Writes a new person, and before that where to find them by their `sub`: a pointer to nobody does no harm.
+/// Errors: `Store`.
+pub async fn insert(store: &dyn Store, user: &User, now: UnixSeconds) -> Result<Write, Error> {
+    let body = user.username.clone().into_bytes();
+    let pointer = NewRecord { kind: Kind::Subject, id: user.sub.clone(), expires_at: None, body };
+    // Refused: 128 random bits that are there already are no random bits.
+    let Write::Done(_) = store.insert(pointer, now).await? else { return Err(Error::Randomness) };
+    store.insert(user.to_record()?, now).await
+}
+
+/// Removes what [`insert`] wrote besides the person.
+pub(crate) async fn forget(store: &dyn Store, sub: &str, now: UnixSeconds) -> Result<(), Error> {
+    if let Some(pointer) = store.read(Kind::Subject, sub, now).await? {
+        let (Write::Done(_) | Write::Refused) = store.remove(Kind::Subject, sub, pointer.version).await?;
+    }
+    Ok(())
+}
+
 /// The body of a user's record. Unknown members are refused: a later version's record must not be half understood.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -86,7 +114,8 @@ struct Body {
 
 impl User {
     /// The record that keeps this person.
-    pub(crate) fn to_record(&self) -> Result<NewRecord, Error> {
+    /// Errors: `Store`.
+    pub fn to_record(&self) -> Result<NewRecord, Error> {
         let body = Body {
             created_at: self.created_at.0,
             disabled: self.disabled,

@@ -44,6 +44,7 @@ impl Admin {
             email_verified: new.email_verified,
             generation: 0,
             name: new.name,
+            passkeys: Vec::new(),
             password,
             sub: random_id(&*self.randomness)?,
             username,

@@ -337,6 +337,15 @@ async fn a_copied_passkey_is_noticed() {
     assert_eq!(home.sign_count().await, 7);
 }
 
+#[tokio::test]
+async fn an_administrator_takes_passkeys_away() {
+    let home = Home::build(-7, 0).await;
+    let session = home.try_in(&home.assertion(0)).await;
+    assert!(session.is_ok());
+    home.house.admin.remove_passkeys("Alice").await.unwrap();
+    assert_eq!(home.try_in(&home.assertion(0)).await.unwrap_err(), "user `alice` has no such passkey");
+}
+
 /// Many send the same assertion: the store lets one in.
 #[tokio::test]
 async fn an_assertion_is_used_once() {

@@ -90,6 +90,17 @@ impl Admin {
         .await
     }
 
+    /// Takes away every passkey; every session of the user ends.
+    /// Errors: `UserInvalid`, `UserUnknown`.
+    pub async fn remove_passkeys(&self, name: &str) -> Result<User, Error> {
+        self.change(&username(name)?, |user| User {
+            generation: user.generation.saturating_add(1),
+            passkeys: Vec::new(),
+            ..user
+        })
+        .await
+    }
+
     /// Lets a user sign in no longer and ends every session, or lets them sign in again.
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn set_disabled(&self, name: &str, disabled: bool) -> Result<User, Error> {

@@ -34,6 +34,7 @@ try {
     }
   }
   await step("text at twice its size", largeText);
+  await step("a passkey: made, used, refused a second time, removed", byPasskey);
 } finally {
   await browser.close();
   await server.stop();
@@ -164,6 +165,69 @@ async function look(screen, colorScheme) {
     await page.goto(`${server.issuer}/login?%C3%A4${"x".repeat(8192)}`);
     await see("error");
   });
+}
+
+async function byPasskey() {
+  const local = await Server.start({ plain: true });
+  const context = await browser.newContext({ ...SCREENS.phone });
+  const page = await context.newPage();
+  const wrong = [];
+  page.on("console", (message) => message.type() === "error" && !/status of 40[034]/.test(message.text()) && wrong.push(message.text()));
+  const devices = await context.newCDPSession(page);
+  await devices.send("WebAuthn.enable");
+  const options = { protocol: "ctap2", ctap2Version: "ctap2_1", transport: "internal", hasResidentKey: true, hasUserVerification: true, isUserVerified: true };
+  const { authenticatorId } = await devices.send("WebAuthn.addVirtualAuthenticator", { options });
+  const see = async (name) => {
+    if (PICTURES) await page.screenshot({ path: path.join(PICTURES, `${name}.png`) });
+    await examine(page, name);
+  };
+  try {
+    await page.goto(`${local.issuer}/login`);
+    await page.getByLabel("Username").fill("alice");
+    await page.getByLabel("Password").fill(PASSWORD);
+    await page.getByRole("button", { name: "Sign in" }).click();
+    await page.getByRole("link", { name: "Passkeys" }).click();
+    await page.getByLabel("A name for it").fill("My <phone>");
+    await see("passkeys-none");
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByText("My <phone>").waitFor();
+    await see("passkeys-one");
+    await page.getByRole("button", { name: "Add a passkey" }).click();
+    await page.getByText("This device has a passkey for you already.").waitFor();
+    await page.getByRole("link", { name: "Sign out" }).click();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Signed out" }).waitFor();
+
+    await page.goto(`${local.issuer}/login?${QUERY}`);
+    await see("login-passkey");
+    await devices.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: false });
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await page.getByText("No passkey was used.").waitFor();
+    await devices.send("WebAuthn.setUserVerified", { authenticatorId, isUserVerified: true });
+    const sent = page.waitForRequest((request) => request.url() === `${local.issuer}/passkey`);
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await page.waitForURL(`${local.issuer}/authorize?${QUERY}`);
+    await page.goto(`${local.issuer}/login`);
+    await page.getByText("You are signed in as alice.").waitFor();
+
+    // The same once more, from a browser that has stolen all of it.
+    const request = await sent;
+    const headers = { "content-type": "application/x-www-form-urlencoded", cookie: (await request.allHeaders()).cookie };
+    const again = await fetch(request.url(), { method: "POST", redirect: "manual", headers, body: request.postData() });
+    assert.equal(again.status, 403);
+    assert.match(await again.text(), /This passkey cannot be used here/);
+
+    await page.goto(`${local.issuer}/passkeys`);
+    await page.getByRole("button", { name: "Remove My <phone>" }).click();
+    await page.getByRole("button", { name: "Remove" }).waitFor({ state: "detached" });
+    await page.goto(`${local.issuer}/login?${QUERY}`);
+    await page.getByRole("button", { name: "Use a passkey" }).click();
+    await page.getByText("This passkey cannot be used here.").waitFor();
+    assert.deepEqual(wrong, []);
+  } finally {
+    await context.close();
+    await local.stop();
+  }
 }
 
 /** WCAG 2.2, 1.4.4: nothing is lost when text has twice its size. */

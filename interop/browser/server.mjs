@@ -1,6 +1,7 @@
 // A server of our own for the browser: in a folder that goes away, on a port from the system.
 
 import { execFileSync, spawn } from "node:child_process";
+import { createServer } from "node:net";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -11,15 +12,18 @@ const SEALSTONE = process.env.SEALSTONE ?? path.resolve("../../target/debug/seal
 export const PASSWORD = "correct horse battery staple";
 
 export class Server {
-  static async start(mode = "self-signed") {
+  /** Over TLS at an address, or without it at `localhost`, where browsers allow passkeys. */
+  static async start({ plain = false } = {}) {
+    const port = plain ? await freePort() : 0;
     const folder = mkdtempSync(path.join(tmpdir(), "sealstone-browser-"));
     const config = path.join(folder, "sealstone.toml");
     writeFileSync(config, [
       `data_dir = "${folder}/data"`,
-      'listen = "127.0.0.1:0"',
+      `listen = "127.0.0.1:${port}"`,
+      plain ? `issuer = "http://localhost:${port}"` : "",
       "[log]", 'format = "json"',
       "[passwords]", "memory_kib = 7168", "passes = 5",
-      "[tls]", `mode = "${mode}"`,
+      "[tls]", `mode = "${plain ? "plain-loopback" : "self-signed"}"`,
     ].join("\n"));
     const server = new Server(folder, config);
     server.run(["client", "add", "--id", "shop", "--name", "The Corner Shop"]);
@@ -56,4 +60,13 @@ export class Server {
     await ended;
     rmSync(this.folder, { recursive: true });
   }
+}
+
+function freePort() {
+  return new Promise((resolve) => {
+    const server = createServer().listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
 }

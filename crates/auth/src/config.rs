@@ -138,7 +138,8 @@ pub enum LogLevel {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Passwords {
-    /// How many are hashed at once, each in `memory_kib` of its own. Without it: one per core.
+    /// How many are hashed at once, each in `memory_kib` of its own. Without it: half as many as there are cores, at least
+    /// one, so that a flood of logins leaves room for tokens.
     pub at_once: Option<NonZeroU64>,
     /// Argon2's p. One thread computes all lanes, so this changes little for the server.
     pub lanes: u32,
@@ -291,8 +292,8 @@ impl Passwords {
 
     pub(crate) fn pool(&self) -> people::Passwords {
         let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
-        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
-        let at_once = self.at_once.map_or_else(cores, |n| size(n.get()));
+        let half = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get).div_ceil(2);
+        let at_once = self.at_once.map_or_else(half, |n| size(n.get()));
         people::Passwords::new(self.cost(), at_once, size(self.waiting))
     }
 }

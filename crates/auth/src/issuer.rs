@@ -58,6 +58,13 @@ impl Issuer {
         parsed.ok().and_then(|uri| uri.host().map(str::to_owned)).unwrap_or_default()
     }
 
+    /// Its origin as browsers write it, RFC 6454 §6.2: in lower case, without the scheme's own port.
+    pub fn origin(&self) -> String {
+        let origin = self.url[..self.path].to_ascii_lowercase();
+        let own_port = if origin.starts_with("https:") { ":443" } else { ":80" };
+        origin.strip_suffix(own_port).map(str::to_owned).unwrap_or(origin)
+    }
+
     /// The URL of an endpoint, `path` starting with a slash.
     pub fn endpoint(&self, path: &str) -> String {
         format!("{}{path}", self.url)

@@ -88,7 +88,7 @@ impl Server {
         let algorithms = config.tokens.algorithms.clone();
         let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
-        let people = People::new(&config, &sealer)?;
+        let people = People::new(&config, &issuer, &sealer)?;
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
 
         let app = Arc::new(App {

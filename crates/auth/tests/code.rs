@@ -46,6 +46,7 @@ pub fn query(more: &str) -> String {
 
 pub fn ada() -> User {
     User {
+        passkeys: Vec::new(),
         created_at: UnixSeconds(START - 1000),
         disabled: false,
         email: Some("ada@example.org".into()),

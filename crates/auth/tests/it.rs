@@ -15,6 +15,7 @@ mod keys;
 mod logs;
 mod mtls;
 mod mtls_wire;
+mod passkeys;
 mod people;
 mod properties;
 mod refresh;

@@ -33,7 +33,7 @@ impl Home {
         let house = House::build().await;
         let mut config = sealstone_auth::Config::default();
         cheap_passwords(&mut config);
-        let mut people = People::new(&config, house.live.sealer()).unwrap();
+        let mut people = People::new(&config, &house.issuer, house.live.sealer()).unwrap();
         people.sessions = LIMITS;
         Self { house, people }
     }

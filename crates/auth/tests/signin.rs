@@ -456,6 +456,55 @@ async fn behind_a_proxy_addresses_are_not_counted() {
     server.stop().await;
 }
 
+/// Somebody who signed in long ago, and a form of nobody's.
+#[tokio::test]
+async fn passkeys_are_changed_only_by_who_has_just_signed_in() {
+    let directory = tempfile::tempdir().unwrap();
+    let (clock, mut config) = (ManualClock::new(), config(directory.path()));
+    config.tls.mode = TlsMode::PlainBehindProxy;
+    config.issuer = Some("https://auth.example.org".into());
+    let world = World { clock: clock.clone(), randomness: Arc::new(OsRandomness), store: None };
+    let server = shop(config, world).await;
+    let cookie = |head: &str, name: &str| {
+        let start = format!("set-cookie: {name}=");
+        let line = head.lines().find_map(|line| line.strip_prefix(&start)).unwrap().to_owned();
+        format!("{name}={}", line.split(';').next().unwrap())
+    };
+    let token = |page: &str| {
+        let field = page.split("name=\"form_token\" value=\"").nth(1).unwrap();
+        field.split('"').next().unwrap().to_owned()
+    };
+    let (head, page) = plain(&server, "GET", "/login", "", "").await;
+    assert!(head.contains("base-uri 'none'; script-src 'self'\r\n"), "{head}");
+    assert!(page.contains("data-rp=\"auth.example.org\""));
+    let form = format!("username=alice&password={}&form_token={}", SENTENCE.replace(' ', "+"), token(&page));
+    let (head, _) = plain(&server, "POST", "/login", &cookie(&head, FORM), &form).await;
+    let session = cookie(&head, SESSION);
+
+    let (_, page) = plain(&server, "GET", "/passkeys", "", "").await;
+    assert!(page.contains("<h1>Sign in</h1>"), "nobody's passkeys");
+    let (head, page) = plain(&server, "GET", "/passkeys", &session, "").await;
+    assert!(page.contains("<h1>Passkeys</h1>") && head.contains("script-src 'self'"), "{head}");
+    let cookies = format!("{session}; {}", cookie(&head, FORM));
+    for (form, status) in [
+        ("action=remove&credential=x".to_owned(), 403),
+        (format!("action=remove&credential=x&form_token={}x", token(&page)), 403),
+        (format!("action=add&name=phone&form_token={}", token(&page)), 403),
+        (format!("action=add&name=&form_token={}", token(&page)), 403),
+        (format!("action=remove&credential=x&form_token={}", token(&page)), 303),
+    ] {
+        let (head, _) = plain(&server, "POST", "/passkeys", &cookies, &form).await;
+        assert!(head.starts_with(&format!("HTTP/1.1 {status}")), "{form} {head}");
+    }
+    clock.advance(901);
+    let form = format!("action=remove&credential=x&form_token={}", token(&page));
+    let (_, page) = plain(&server, "POST", "/passkeys", &cookies, &form).await;
+    assert!(page.contains("Please sign in once more to change your passkeys."), "{page}");
+    let (head, page) = plain(&server, "POST", "/passkey", &cookies, "credential=x&client_data=e30").await;
+    assert!(head.starts_with("HTTP/1.1 403") && page.contains("Please try again."), "{head}");
+    server.stop().await;
+}
+
 /// A request without TLS.
 async fn plain(server: &Running, method: &str, path: &str, cookie: &str, body: &str) -> (String, String) {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};

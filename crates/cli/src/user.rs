@@ -18,7 +18,7 @@ pub(crate) enum Command {
     Add(Add),
     /// List the users
     List(List),
-    /// Set a new password; the user is signed out everywhere
+    /// Set a new password and take the passkeys away; the user is signed out everywhere
     Passwd(Passwd),
     /// Let a user sign in no longer, and sign them out everywhere
     Disable(Named),
@@ -86,10 +86,14 @@ Examples:
   sealstone user passwd alice
   pass show work/alice | sealstone user passwd alice --password-stdin
 
-The user is signed out everywhere, so this is also what to do after a password has become known to others.")]
+The user is signed out everywhere and their passkeys are removed, for whoever knew the password may have \
+added one: so this is also what to do after a password has become known to others.")]
 pub(crate) struct Passwd {
     #[command(flatten)]
     who: Named,
+    /// Leave the user's passkeys as they are
+    #[arg(long)]
+    keep_passkeys: bool,
     #[command(flatten)]
     password: PasswordSource,
 }
@@ -145,9 +149,12 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
                 false => list(&users, terminal),
             }
         }
-        Command::Passwd(Passwd { who, password }) => {
-            let admin = who.place.admin()?;
-            let user = runtime.block_on(admin.set_password(&who.username, &password.read()?))?;
+        Command::Passwd(Passwd { who, keep_passkeys, password }) => {
+            let (admin, password) = (who.place.admin()?, password.read()?);
+            if !keep_passkeys {
+                runtime.block_on(admin.remove_passkeys(&who.username))?;
+            }
+            let user = runtime.block_on(admin.set_password(&who.username, &password))?;
             who.say(&user, "has a new password, and is signed out everywhere", terminal)
         }
         Command::Disable(who) => {
@@ -226,19 +233,24 @@ fn list(users: &[User], terminal: &mut Terminal) -> Result<(), Error> {
         terminal.line(format_args!("{BOLD}{:<width$}{BOLD:#}  {}", user.username, Safe(name)))?;
         let verified = if user.email_verified { ", verified" } else { "" };
         let email = user.email.as_ref().map(|email| format!("{}{verified}", Safe(email)));
-        let state = match (user.disabled, &user.password) {
-            (true, _) => "disabled",
-            (false, None) => "no password: cannot sign in",
-            (false, Some(_)) => "",
+        let state = match (user.disabled, &user.password, user.passkeys.len()) {
+            (true, ..) => "disabled",
+            (false, None, 0) => "no password: cannot sign in",
+            (false, ..) => "",
+        };
+        let passkeys = match user.passkeys.len() {
+            0 => String::new(),
+            count => count.to_string(),
         };
         let facts = [
             ("email", email.unwrap_or_default()),
+            ("passkeys", passkeys),
             ("state", state.to_owned()),
             ("subject", user.sub.clone()),
             ("since", utc(user.created_at)),
         ];
         for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
-            terminal.line(format_args!("  {DIM}{name:<7}{DIM:#}  {value}"))?;
+            terminal.line(format_args!("  {DIM}{name:<8}{DIM:#}  {value}"))?;
         }
     }
     Ok(())
@@ -253,6 +265,7 @@ fn row(user: &User) -> Value {
         "email_verified": user.email_verified,
         "has_password": user.password.is_some(),
         "name": user.name,
+        "passkeys": user.passkeys.len(),
         "sub": user.sub,
         "username": user.username,
     })

@@ -44,6 +44,7 @@ impl Admin {
             email_verified: new.email_verified,
             generation: 0,
             name: new.name,
+            passkeys: Vec::new(),
             password,
             sub: random_id(&*self.randomness)?,
             username,
@@ -84,6 +85,17 @@ impl Admin {
         self.change(&username, |user| User {
             generation: user.generation.saturating_add(1),
             password: Some(hash.clone()),
+            ..user
+        })
+        .await
+    }
+
+    /// Takes away every passkey; every session of the user ends.
+    /// Errors: `UserInvalid`, `UserUnknown`.
+    pub async fn remove_passkeys(&self, name: &str) -> Result<User, Error> {
+        self.change(&username(name)?, |user| User {
+            generation: user.generation.saturating_add(1),
+            passkeys: Vec::new(),
             ..user
         })
         .await

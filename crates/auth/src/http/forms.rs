@@ -28,6 +28,7 @@ use super::App;
 use crate::Error;
 use crate::clock::random_secret;
 use crate::issuer::Issuer;
+use crate::people::passkey::{self, Bound};
 
 /// The cookies there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,7 +99,9 @@ fn is_secure(issuer: &Issuer) -> bool {
 
 /// A form's token, and the cookie that must go out with the page, where the browser has none yet.
 pub(crate) struct FormToken {
-    cookie: Option<Zeroizing<String>>,
+    /// Whether the browser has the secret not yet.
+    fresh: bool,
+    secret: Zeroizing<String>,
     token: Zeroizing<String>,
 }
 
@@ -110,9 +113,16 @@ impl FormToken {
 
     /// Sets the cookie on the page that holds the form.
     pub(crate) fn set_on(&self, issuer: &Issuer, response: &mut Response) {
-        if let Some(secret) = &self.cookie {
-            Cookie::Form.set(secret, issuer, response);
+        if self.fresh {
+            Cookie::Form.set(&self.secret, issuer, response);
         }
+    }
+
+    /// A passkey's challenge for the same page.
+    /// Errors: `Randomness`.
+    pub(crate) fn challenge(&self, app: &App, purpose: &str) -> Result<String, Error> {
+        let bound = Bound { purpose, secret: &self.secret };
+        passkey::challenge(&app.people.browsers, bound, app.clock.now(), app.live.randomness())
     }
 }
 
@@ -128,10 +138,10 @@ impl fmt::Debug for FormToken {
 pub(crate) fn form_token(app: &App, headers: &HeaderMap, purpose: &str) -> Result<FormToken, Error> {
     let browsers = &app.people.browsers;
     if let Some(secret) = Cookie::Form.read(headers, &app.issuer) {
-        return Ok(FormToken { cookie: None, token: browsers.form_token(&secret, purpose) });
+        return Ok(FormToken { fresh: false, token: browsers.form_token(&secret, purpose), secret });
     }
     let secret = random_secret(app.live.randomness(), 32)?;
-    Ok(FormToken { token: browsers.form_token(&secret, purpose), cookie: Some(secret) })
+    Ok(FormToken { fresh: true, token: browsers.form_token(&secret, purpose), secret })
 }
 
 /// Checks a posted form: that no other site made it, and that its token is the one of this browser for `purpose`.
@@ -162,7 +172,7 @@ fn check_site(headers: &HeaderMap, issuer: &Issuer) -> Result<(), &'static str> 
             .iter()
             .all(|value| wanted.iter().any(|wanted| value.as_bytes() == wanted.as_bytes()))
     };
-    let origin = origin(issuer);
+    let origin = issuer.origin();
     if !all(&hyper::header::HeaderName::from_static("sec-fetch-site"), &["same-origin"]) {
         return Err("another site made the form, by Sec-Fetch-Site");
     }
@@ -170,11 +180,4 @@ fn check_site(headers: &HeaderMap, issuer: &Issuer) -> Result<(), &'static str> 
         return Err("another site made the form, by Origin");
     }
     Ok(())
-}
-
-/// The issuer's origin as browsers write it, RFC 6454 §6.2: in lower case, without the scheme's own port.
-fn origin(issuer: &Issuer) -> String {
-    let origin = issuer.as_str().strip_suffix(issuer.path()).unwrap_or_default().to_ascii_lowercase();
-    let own_port = if is_secure(issuer) { ":443" } else { ":80" };
-    origin.strip_suffix(own_port).map(str::to_owned).unwrap_or(origin)
 }

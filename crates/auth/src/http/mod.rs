@@ -4,6 +4,7 @@ mod answer;
 mod authorize;
 mod forms;
 mod pages;
+mod passkeys;
 mod people;
 mod serve;
 mod userinfo;

@@ -1,4 +1,4 @@
-//! The pages that people see. Templates escape everything; there is no script.
+//! The pages that people see. Templates escape everything. Only passkeys need a script, and it is one file of ours.
 //!
 //! Every page lives directly below the issuer (`/login`, never `/login/new`), so the addresses in the templates are
 //! relative, and an issuer with a path needs nothing else.
@@ -18,6 +18,8 @@ use hyper::header::{
 use hyper::http::HeaderValue;
 use hyper::{HeaderMap, StatusCode};
 
+use crate::people::Passkey;
+
 /// The login page. Posts `username`, `password`, `continue_query` and `form_token` to `login`.
 #[derive(Template)]
 #[template(path = "login.html")]
@@ -31,6 +33,39 @@ pub(crate) struct Login<'a> {
     /// The query of the authorization request to go on with; empty if there is none.
     pub(crate) continue_query: &'a str,
     /// See [`super::forms`]; the purpose is [`super::people::LOGIN`].
+    pub(crate) form_token: &'a str,
+    /// For who would rather use a passkey.
+    pub(crate) passkey: Option<AskPasskey<'a>>,
+}
+
+/// What the script asks an authenticator.
+pub(crate) struct AskPasskey<'a> {
+    /// See [`crate::people::passkey`].
+    pub(crate) challenge: &'a str,
+    /// The RP ID.
+    pub(crate) rp: &'a str,
+}
+
+/// The page of a person's passkeys. Posts `action` (`add` or `remove`), `credential`, `form_token`, and for `add` what
+/// the authenticator says, to `passkeys`.
+#[derive(Template)]
+#[template(path = "passkeys.html")]
+pub(crate) struct Passkeys<'a> {
+    /// Why the last change was not made: a sentence for the person.
+    pub(crate) failed: Option<&'a str>,
+    /// What there is.
+    pub(crate) passkeys: &'a [Passkey],
+    /// See [`crate::people::passkey`].
+    pub(crate) challenge: &'a str,
+    /// The RP ID.
+    pub(crate) rp: &'a str,
+    /// The algorithms that may be used, with spaces between.
+    pub(crate) algorithms: &'a str,
+    /// Who is signed in.
+    pub(crate) username: &'a str,
+    /// Their subject, which authenticators keep.
+    pub(crate) sub: &'a str,
+    /// See [`super::forms`].
     pub(crate) form_token: &'a str,
 }
 
@@ -96,6 +131,8 @@ pub(crate) struct Logout<'a> {
 pub(crate) struct SignedIn<'a> {
     /// Who is signed in.
     pub(crate) username: &'a str,
+    /// Whether there can be passkeys.
+    pub(crate) passkeys: bool,
 }
 
 /// A page with a title and a sentence, without a form: signed out, the device may go on, nothing to do.
@@ -127,7 +164,18 @@ struct ErrorPage<'a> {
 
 /// The login page: 200, or 403 where an attempt has failed (RFC 9110 §15.5.4; a 401 would name a scheme).
 pub(crate) fn login(page: &Login<'_>) -> Response {
-    html(if page.failed.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK }, page)
+    let mut response = html(if page.failed.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK }, page);
+    if page.passkey.is_some() {
+        allow_script(response.headers_mut());
+    }
+    response
+}
+
+/// The page of a person's passkeys: 200, or 403 where a change was not made.
+pub(crate) fn passkeys(page: &Passkeys<'_>) -> Response {
+    let mut response = html(if page.failed.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK }, page);
+    allow_script(response.headers_mut());
+    response
 }
 
 /// The consent page.
@@ -182,8 +230,6 @@ fn html(status: StatusCode, page: &impl Template) -> Response {
 pub(crate) fn protect(headers: &mut HeaderMap) {
     // No Cross-Origin-Opener-Policy: an application that opens the sign-in page in a window of its own (`display=popup`)
     // would lose the window for good. No form-action: browsers apply it to every redirect after the post, and the last of them leads to the client.
-    const POLICY: &str =
-        "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'";
     let values = [
         (CACHE_CONTROL, "no-store"),
         (CONTENT_SECURITY_POLICY, POLICY),
@@ -197,6 +243,16 @@ pub(crate) fn protect(headers: &mut HeaderMap) {
     }
 }
 
+const POLICY: &str =
+    "default-src 'none'; style-src 'self'; img-src 'self'; frame-ancestors 'none'; base-uri 'none'";
+
+/// For a page that asks for passkeys: the file of ours may run, and nothing else.
+fn allow_script(headers: &mut HeaderMap) {
+    if let Ok(policy) = HeaderValue::from_str(&format!("{POLICY}; script-src 'self'")) {
+        headers.insert(CONTENT_SECURITY_POLICY, policy);
+    }
+}
+
 /// A file that pages load. Its name holds its content's hash, so that it may be kept for ever.
 pub(crate) struct Asset {
     name: String,
@@ -204,13 +260,19 @@ pub(crate) struct Asset {
     content: &'static str,
 }
 
-static ASSETS: LazyLock<[Asset; 2]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
     [
         Asset::new(
             "sealstone",
             "css",
             "text/css; charset=utf-8",
             include_str!("../../templates/sealstone.css"),
+        ),
+        Asset::new(
+            "passkey",
+            "js",
+            "text/javascript; charset=utf-8",
+            include_str!("../../templates/passkey.js"),
         ),
         Asset::new("mark", "svg", "image/svg+xml", include_str!("../../templates/mark.svg")),
     ]
@@ -245,6 +307,11 @@ fn stylesheet() -> &'static str {
 }
 
 /// For the templates.
-fn mark() -> &'static str {
+fn script() -> &'static str {
     &ASSETS[1].name
+}
+
+/// For the templates.
+fn mark() -> &'static str {
+    &ASSETS[2].name
 }

@@ -1,4 +1,4 @@
-//! Signing in and out: `/login`, `/logout`, and the files that pages load.
+//! Signing in and out: `/login`, `/logout`, the passkeys' addresses, and the files that pages load.
 
 use std::sync::Arc;
 
@@ -6,14 +6,15 @@ use axum::Router;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::{IntoResponse, Response};
-use axum::routing::get;
+use axum::routing::{get, post};
 use hyper::header::{LOCATION, RETRY_AFTER};
 use hyper::http::HeaderValue;
 use hyper::{HeaderMap, Request, StatusCode};
 
 use super::answer::{Refusal, noted};
 use super::forms::{Cookie, check_form_token, form_token};
-use super::pages::{self, Asset, Failure, Login, Logout, Notice, SignedIn as SignedInPage};
+use super::pages::{self, AskPasskey, Asset, Failure, Login, Logout, Notice, SignedIn as SignedInPage};
+use super::passkeys;
 use super::serve::Peer;
 use super::{App, Form, only};
 use crate::Error;
@@ -34,6 +35,8 @@ pub(super) fn routes(router: Router<Arc<App>>, below: impl Fn(&str) -> String) -
     router
         .route(&below("/login"), only(get(show_login).post(post_login)))
         .route(&below("/logout"), only(get(show_logout).post(post_logout)))
+        .route(&below("/passkey"), only(post(passkeys::sign_in)))
+        .route(&below("/passkeys"), only(get(passkeys::show).post(passkeys::change)))
         .route(&below("/assets/{name}"), only(get(asset)))
 }
 
@@ -52,7 +55,12 @@ async fn show_login(State(app): State<Arc<App>>, request: Request<Body>) -> Resp
     let headers = request.headers();
     if query.is_empty() {
         match session_of(&app, headers).await {
-            Ok(Some(session)) => return pages::signed_in(&SignedInPage { username: &session.username }),
+            Ok(Some(session)) => {
+                return pages::signed_in(&SignedInPage {
+                    username: &session.username,
+                    passkeys: app.people.party.is_some(),
+                });
+            }
             Ok(None) => {}
             Err(cause) => return failed(cause),
         }
@@ -73,13 +81,12 @@ async fn post_login(State(app): State<Arc<App>>, request: Request<Body>) -> Resp
     };
     let query = form.value("continue_query").unwrap_or_default();
     if !continuable(query) {
-        return unreadable(OAuthError::new(Code::InvalidRequest, "`continue_query` is not a query"));
+        return unreadable_query();
     }
     let username = form.value("username");
     let again = |why: &str| login_page(&app, &headers, username, Some(why), query);
     if let Err(hint) = check_form_token(&app, &headers, LOGIN, form.value("form_token")) {
-        let expired = "This page was open for too long, or in another window. Please try again.";
-        return noted(again(expired), denied(hint));
+        return noted(again(EXPIRED), denied(hint));
     }
     let (Some(username), Some(password)) = (username, form.value("password")) else {
         return noted(again("Please enter your username and your password."), denied("nothing was typed"));
@@ -101,11 +108,14 @@ async fn post_login(State(app): State<Arc<App>>, request: Request<Body>) -> Resp
     }
 }
 
+/// A form that is not this browser's.
+pub(super) const EXPIRED: &str = "This page was open for too long, or in another window. Please try again.";
+
 /// The same for every reason: nobody learns which usernames there are.
 const WRONG: &str = "The username or the password is not right.";
 
 /// Sets the cookies and goes on. What the browser held before ends: it is replaced, not continued.
-async fn enter(app: &App, headers: &HeaderMap, signed_in: &SignedIn, query: &str) -> Response {
+pub(super) async fn enter(app: &App, headers: &HeaderMap, signed_in: &SignedIn, query: &str) -> Response {
     if let Some(old) = Cookie::Session.read(headers, &app.issuer)
         && let Err(cause) = session::end(app.live.store(), &old, app.clock.now()).await
     {
@@ -185,8 +195,15 @@ pub(super) fn login_page(
     let client_name =
         client.map_or("", |client| if client.name.is_empty() { &client.id } else { &client.name });
     let form_token = token.text();
+    let challenge = match token.challenge(app, LOGIN) {
+        Ok(challenge) => challenge,
+        Err(cause) => return failed(cause),
+    };
+    let party = app.people.party.as_ref();
+    let passkey = party.map(|party| AskPasskey { challenge: &challenge, rp: &party.id });
+    let failed = failed_because;
     let mut response =
-        pages::login(&Login { client_name, username, failed: failed_because, continue_query, form_token });
+        pages::login(&Login { client_name, username, failed, continue_query, form_token, passkey });
     token.set_on(&app.issuer, &mut response);
     response
 }
@@ -210,7 +227,7 @@ fn signed_out(issuer: &Issuer) -> Response {
 }
 
 /// Whether `text` can stand behind a question mark of ours: visible ASCII, no fragment. Browsers write no other query.
-fn continuable(text: &str) -> bool {
+pub(super) fn continuable(text: &str) -> bool {
     text.len() <= QUERY_MAX && text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'#')
 }
 
@@ -260,12 +277,16 @@ fn busy() -> Response {
 }
 
 /// The machine's fault.
-fn failed(cause: Error) -> Response {
+pub(super) fn failed(cause: Error) -> Response {
     let failure = Failure {
         title: "Something went wrong here",
         description: "It is not your fault, and nothing was changed. Please try again later.",
     };
     noted(pages::error(StatusCode::INTERNAL_SERVER_ERROR, &failure), OAuthError::from(cause))
+}
+
+pub(super) fn unreadable_query() -> Response {
+    unreadable(OAuthError::new(Code::InvalidRequest, "`continue_query` is not a query"))
 }
 
 fn unreadable(error: OAuthError) -> Response {
@@ -277,7 +298,7 @@ fn unreadable(error: OAuthError) -> Response {
 }
 
 /// What is refused before a page has seen it.
-fn refused(refusal: Refusal) -> Response {
+pub(super) fn refused(refusal: Refusal) -> Response {
     let (status, (error, _)) = (refusal.status(), refusal.into_oauth());
     let failure =
         Failure { title: "This form cannot be read", description: "Please go back, and send it once more." };
@@ -285,6 +306,6 @@ fn refused(refusal: Refusal) -> Response {
 }
 
 /// For the log; the page speaks for itself.
-fn denied(hint: &str) -> OAuthError {
+pub(super) fn denied(hint: &str) -> OAuthError {
     OAuthError::new(Code::AccessDenied, "not signed in").hint(hint.to_owned())
 }

@@ -1,5 +1,5 @@
-//! What a browser proves before anybody has signed in: that it got our form, and who has signed in there before.
-//! Both are MACs under keys of the store (see [`Sealer::mac_key`]), so every server of the store reads them.
+//! What a browser proves before anybody has signed in: that it got our form, our challenge, and who has signed in there
+//! before. All are MACs under keys of the store (see [`Sealer::mac_key`]), so every server of the store reads them.
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -10,8 +10,9 @@ use crate::Error;
 use crate::clock::{Randomness, random_id};
 use crate::keys::Sealer;
 
-/// The keys of both proofs.
+/// The keys of these proofs.
 pub struct BrowserKeys {
+    challenge: hmac::Key,
     form: hmac::Key,
     known: hmac::Key,
 }
@@ -20,7 +21,11 @@ impl BrowserKeys {
     /// Derives the keys.
     /// Errors: `Sealed`.
     pub fn derive(sealer: &Sealer) -> Result<Self, Error> {
-        Ok(Self { form: sealer.mac_key("form token v1")?, known: sealer.mac_key("known browser v1")? })
+        Ok(Self {
+            challenge: sealer.mac_key("passkey challenge v1")?,
+            form: sealer.mac_key("form token v1")?,
+            known: sealer.mac_key("known browser v1")?,
+        })
     }
 
     /// The token of a form for one purpose: HMAC-SHA256 over the purpose and the secret of the browser's form cookie.
@@ -33,6 +38,17 @@ impl BrowserKeys {
     /// Whether this is the token. Time: independent of the token.
     pub fn check_form_token(&self, secret: &str, purpose: &str, token: &str) -> bool {
         self.is_signed(&self.form, &form_message(secret, purpose), token)
+    }
+
+    /// The MAC of a passkey's challenge, over the same and what the challenge says.
+    pub(super) fn sign_challenge(&self, secret: &str, purpose: &str, head: &[u8; 24]) -> hmac::Tag {
+        hmac::sign(&self.challenge, &[&form_message(secret, purpose), &b"\0"[..], head].concat())
+    }
+
+    /// Whether this is the MAC.
+    pub(super) fn check_challenge(&self, secret: &str, purpose: &str, head: &[u8; 24], mac: &[u8]) -> bool {
+        let message = [&form_message(secret, purpose), &b"\0"[..], head].concat();
+        hmac::verify(&self.challenge, &message, mac).is_ok()
     }
 
     /// The cookie of a browser in which `username` has just signed in: `NUMBER.MAC`.

@@ -1,4 +1,4 @@
-//! Signing in with a password: one attempt, from what was typed to a session.
+//! Signing in, with a password or a passkey: one attempt, from what was sent to a session.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use sealstone_jose::UnixSeconds;
 use zeroize::Zeroizing;
 
+use super::passkey::{self, Bound, Said};
 use super::password::{Password, PasswordHash, Verdict};
 use super::session::{self, Proof, Session};
 use super::throttle::{Held, Subject};
@@ -13,7 +14,7 @@ use super::user::{self, User};
 use super::{People, normalised};
 use crate::Error;
 use crate::clock::Randomness;
-use crate::store::{Store, Version};
+use crate::store::{Store, Version, Write};
 
 /// What was sent.
 #[derive(Clone, Copy, Debug)]
@@ -59,6 +60,63 @@ impl fmt::Debug for SignedIn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SignedIn").field("session", &self.session).finish_non_exhaustive()
     }
+}
+
+/// What a passkey says.
+#[derive(Clone, Copy, Debug)]
+pub struct Assertion<'a> {
+    /// The credential id, in base64url.
+    pub id: &'a str,
+    /// What authenticator and browser saw.
+    pub said: Said<'a>,
+    /// The signature over that.
+    pub signature: &'a [u8],
+    /// The user handle: the person's `sub`.
+    pub user: &'a str,
+}
+
+/// Signs in with a passkey. Nothing can be guessed here, so nothing is counted.
+/// Errors: `Randomness`, `Store`.
+pub async fn with_passkey(
+    people: &People,
+    assertion: Assertion<'_>,
+    bound: Bound<'_>,
+    store: &dyn Store,
+    now: UnixSeconds,
+    randomness: &dyn Randomness,
+) -> Result<Outcome, Error> {
+    let refused = |hint: &str| Ok(Outcome::Refused { hint: hint.to_owned() });
+    let Some(party) = &people.party else { return refused("the issuer's host is an address") };
+    let Some(user) = user::by_sub(store, assertion.user, now).await? else {
+        return refused("no user has the passkey's subject");
+    };
+    let Some((mut user, version)) = user::find(store, &user.username, now).await? else {
+        return refused("no user has the passkey's subject");
+    };
+    let name = user.username.clone();
+    if user.sub != assertion.user || user.disabled {
+        return refused(&format!("user `{name}` is disabled"));
+    }
+    let Some(passkey) = user.passkeys.iter_mut().find(|passkey| passkey.id == assertion.id) else {
+        return refused(&format!("user `{name}` has no such passkey"));
+    };
+    let is_ours = |challenge: &str| passkey::is_ours(&people.browsers, bound, challenge, now);
+    let sign_count = match party.assert(passkey, assertion.said, assertion.signature, is_ours) {
+        Ok(count) => count,
+        Err(what) => return refused(&format!("user `{name}`: {what}")),
+    };
+    if !passkey::spend(assertion.said.client_data, store, now).await? {
+        return refused(&format!("user `{name}`: the challenge was used before"));
+    }
+    if sign_count != passkey.sign_count {
+        passkey.sign_count = sign_count;
+        if let Write::Refused = store.replace(user.to_record()?, version, now).await? {
+            return refused(&format!("user `{name}` was changed at the same moment"));
+        }
+    }
+    // RFC 8176 §2: a key was held, somebody was there, and was verified besides.
+    let proof = Proof { acr: None, amr: &["pop", "user", "mfa"] };
+    enter(people, &user, proof, store, now, randomness).await
 }
 
 /// Judges one attempt. An unknown username, a user without a password and a disabled user cost the same hash as a wrong
@@ -113,11 +171,23 @@ async fn judge(
         (_, found) => return Ok(Outcome::Refused { hint: why(found.map(|(user, _)| user)) }),
     };
     let proof = Proof { acr: None, amr: &["pwd"] };
-    let (session, secret) = session::start(store, &user, proof, people.sessions, now, randomness).await?;
+    let entered = enter(people, &user, proof, store, now, randomness).await?;
     if let Some(hash) = rehashed {
         rehash(user, version, hash, store, now).await;
     }
-    let browser = people.browsers.mark(username, randomness)?;
+    Ok(entered)
+}
+
+async fn enter(
+    people: &People,
+    user: &User,
+    proof: Proof<'_>,
+    store: &dyn Store,
+    now: UnixSeconds,
+    randomness: &dyn Randomness,
+) -> Result<Outcome, Error> {
+    let browser = people.browsers.mark(&user.username, randomness)?;
+    let (session, secret) = session::start(store, user, proof, people.sessions, now, randomness).await?;
     Ok(Outcome::In(SignedIn { browser, secret, session }))
 }
 

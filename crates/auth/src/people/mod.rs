@@ -4,13 +4,16 @@
 //! |---|---|
 //! | [`user`] | the record behind a username |
 //! | [`password`] | argon2id in a bounded number of threads |
+//! | [`passkey`], [`cose`] | Web Authentication, and its keys |
 //! | [`session`] | what a browser holds after somebody has signed in |
 //! | [`throttle`] | how often somebody may guess |
 //! | [`browser`] | form tokens, and which browsers are known |
 //! | [`login`] | one attempt, from what was typed to a session |
 
 pub mod browser;
+pub mod cose;
 pub mod login;
+pub mod passkey;
 pub mod password;
 pub mod session;
 pub mod throttle;
@@ -18,9 +21,11 @@ pub mod user;
 
 use crate::Error;
 use crate::config::Config;
+use crate::issuer::Issuer;
 use crate::keys::Sealer;
 
 pub use browser::BrowserKeys;
+pub use passkey::{Passkey, RelyingParty};
 pub use password::{Cost, Password, PasswordHash, Passwords};
 pub use session::Session;
 pub use throttle::Throttle;
@@ -31,6 +36,8 @@ pub use user::{User, normalised};
 pub struct People {
     /// Form tokens and known browsers.
     pub browsers: BrowserKeys,
+    /// Who asks authenticators; `None` where the issuer's host is an address.
+    pub party: Option<RelyingParty>,
     /// The threads that compute hashes.
     pub passwords: Passwords,
     /// How long sessions last.
@@ -43,11 +50,12 @@ pub struct People {
 const MOST_COUNTS: usize = 100_000;
 
 impl People {
-    /// By the configuration, with keys of the store's sealer.
+    /// By the configuration, for an issuer, with keys of the store's sealer.
     /// Errors: `Sealed`.
-    pub fn new(config: &Config, sealer: &Sealer) -> Result<Self, Error> {
+    pub fn new(config: &Config, issuer: &Issuer, sealer: &Sealer) -> Result<Self, Error> {
         Ok(Self {
             browsers: BrowserKeys::derive(sealer)?,
+            party: RelyingParty::of(issuer),
             passwords: config.passwords.pool(),
             sessions: session::Limits {
                 absolute_seconds: config.sessions.absolute_seconds.get(),

@@ -5,6 +5,7 @@ use std::fmt;
 use sealstone_jose::UnixSeconds;
 use serde::{Deserialize, Serialize};
 
+use super::passkey::Passkey;
 use super::password::PasswordHash;
 use crate::Error;
 use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
@@ -24,6 +25,8 @@ pub struct User {
     pub generation: u64,
     /// `name`, OpenID Connect Core 1.0 §5.1.
     pub name: Option<String>,
+    /// The person's passkeys, the oldest first.
+    pub passkeys: Vec<Passkey>,
     /// What a password is compared with; without it no password fits.
     pub password: Option<PasswordHash>,
     /// The subject of this person's tokens, OpenID Connect Core 1.0 §2: random, never given to somebody else, also not
@@ -107,6 +110,8 @@ struct Body {
     generation: u64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     name: Option<String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    passkeys: Vec<Passkey>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     password: Option<String>,
     sub: String,
@@ -123,6 +128,7 @@ impl User {
             email_verified: self.email_verified,
             generation: self.generation,
             name: self.name.clone(),
+            passkeys: self.passkeys.clone(),
             password: self.password.as_ref().map(|hash| hash.to_phc().to_owned()),
             sub: self.sub.clone(),
         };
@@ -142,6 +148,7 @@ impl User {
             email_verified: body.email_verified,
             generation: body.generation,
             name: body.name,
+            passkeys: body.passkeys,
             password: password.transpose().map_err(|what| unreadable(&what))?,
             sub: body.sub,
             username: record.id.clone(),

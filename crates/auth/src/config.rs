@@ -31,6 +31,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The logs.
     pub log: Log,
+    /// What the server fetches.
+    pub outbound: Outbound,
     /// How the server ends.
     pub shutdown: Shutdown,
     /// The store.
@@ -102,6 +104,20 @@ pub enum LogLevel {
     Info,
     /// And each connection.
     Debug,
+}
+
+/// `[outbound]`: what the server fetches because a client's registration says so (`jwks_uri`). Over HTTPS and TLS 1.3,
+/// without a proxy.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Outbound {
+    /// Whether addresses of this machine and of private networks may be fetched from. Whoever registers a client then
+    /// chooses what this server asks within.
+    pub allow_private_addresses: bool,
+    /// The authorities that certify those servers, PEM. Without it, those that the system trusts.
+    pub ca: Option<PathBuf>,
+    /// From a fetch's beginning to its end.
+    pub timeout_seconds: NonZeroU64,
 }
 
 /// `[shutdown]`: first announce, then finish, then cut.
@@ -186,6 +202,7 @@ impl Default for Config {
             keys: Keys::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
+            outbound: Outbound::default(),
             shutdown: Shutdown::default(),
             store: Store::default(),
             tls: Tls::default(),
@@ -209,6 +226,12 @@ impl Default for Http {
 impl Default for Keys {
     fn default() -> Self {
         Self { active_seconds: seconds(90 * 86_400), publish_seconds: seconds(86_400) }
+    }
+}
+
+impl Default for Outbound {
+    fn default() -> Self {
+        Self { allow_private_addresses: false, ca: None, timeout_seconds: seconds(5) }
     }
 }
 

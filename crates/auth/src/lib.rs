@@ -22,6 +22,8 @@
 //! | `http` | addresses, methods, headers, statuses, connections | what a flow decides |
 //! | [`snapshot`] | what the token path reads | who asks |
 //! | [`store`] | versioned records | what they mean |
+//! | [`outbound`] | what a client publishes elsewhere | what it is for |
+//! | [`verifiers`] | threads for the signatures of others | whose they are |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
 //! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
 
@@ -37,16 +39,18 @@ mod http;
 mod issuer;
 pub mod keys;
 pub mod log;
+pub mod outbound;
 pub mod protocol;
 mod run;
 pub mod snapshot;
 pub mod store;
 pub mod tls;
+pub mod verifiers;
 
 pub use admin::{Admin, NewAuthentication, NewClient};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, Grant, SharedSecret,
+    ClientSecret, Grant, JwksUri, KeySource, SharedSecret,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

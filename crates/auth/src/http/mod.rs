@@ -22,12 +22,14 @@ use zeroize::Zeroizing;
 use crate::client::{AuthMethod, Grant};
 use crate::clock::Clock;
 use crate::issuer::Issuer;
+use crate::outbound::KeySets;
 use crate::protocol::client_auth::{Means, Shown};
 use crate::protocol::client_certificate::{self, Anchors, PeerCertificate};
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
 use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
 use crate::snapshot::{Live, Snapshot};
+use crate::verifiers::Verifiers;
 use answer::Refusal;
 
 pub(crate) use serve::{Limits, serve};
@@ -40,6 +42,7 @@ pub(crate) struct App {
     pub(crate) anchors: Anchors,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) issuer: Issuer,
+    pub(crate) key_sets: KeySets,
     pub(crate) live: Arc<Live>,
     pub(crate) max_body_bytes: usize,
     pub(crate) max_lifetime_seconds: u64,
@@ -47,6 +50,7 @@ pub(crate) struct App {
     pub(crate) ready: AtomicBool,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
+    pub(crate) verifiers: Verifiers,
 }
 
 /// The metadata document as it is served.
@@ -194,8 +198,10 @@ impl Form {
     /// One atomic load; one that may be held while the store is asked, where it will be.
     fn snapshot(&self, live: &Live) -> Guard<Arc<Snapshot>> {
         let at_once = |grant| [None, Some(Grant::ClientCredentials.name())].contains(&grant);
+        // By a secret, that is: for everything else a signature, a document or the store may have to be waited for.
+        let secret = !self.authorization.is_empty() || self.parameters.value("client_secret").is_some();
         match self.parameters.value(client_assertion::ASSERTION) {
-            None if at_once(self.parameters.value("grant_type")) => live.snapshot(),
+            None if secret && at_once(self.parameters.value("grant_type")) => live.snapshot(),
             _ => Guard::from_inner(live.snapshot_owned()),
         }
     }
@@ -209,8 +215,10 @@ impl Form {
             anchors: &app.anchors,
             clients: &snapshot.clients,
             issuer: &app.issuer,
+            key_sets: &app.key_sets,
             now,
             sealer: app.live.sealer(),
+            verifiers: &app.verifiers,
         };
         let proof = client_auth::authenticate(shown, means).await?;
         proof.complete(app.live.store(), now).await

@@ -40,19 +40,19 @@ pub(crate) struct AuthOptions {
     #[arg(long)]
     token_endpoint_audience: bool,
     /// For tls_client_auth: the subject of its certificates, as in CN=billing,O=Example (RFC 4514)
-    #[arg(long, value_name = "DN", group = "name")]
+    #[arg(long, value_name = "DN", group = "certificate_name")]
     tls_client_auth_subject_dn: Option<String>,
     /// A host name in its certificates, instead of the subject
-    #[arg(long, value_name = "HOST", group = "name")]
+    #[arg(long, value_name = "HOST", group = "certificate_name")]
     tls_client_auth_san_dns: Option<String>,
     /// An e-mail address in its certificates, instead of the subject
-    #[arg(long, value_name = "ADDRESS", group = "name")]
+    #[arg(long, value_name = "ADDRESS", group = "certificate_name")]
     tls_client_auth_san_email: Option<String>,
     /// An IP address in its certificates, instead of the subject
-    #[arg(long, value_name = "ADDRESS", group = "name")]
+    #[arg(long, value_name = "ADDRESS", group = "certificate_name")]
     tls_client_auth_san_ip: Option<String>,
     /// A URI in its certificates, as in spiffe://example.org/billing, instead of the subject
-    #[arg(long, value_name = "URI", group = "name")]
+    #[arg(long, value_name = "URI", group = "certificate_name")]
     tls_client_auth_san_uri: Option<String>,
     /// Bind its tokens to the certificate of its connection (RFC 8705), whatever its method; without one it gets none
     #[arg(long)]
@@ -179,7 +179,7 @@ pub(crate) fn known_by(client: &Client) -> Option<(&'static str, String)> {
         KeySource::Value(keys)
             if matches!(client.authentication, Authentication::SelfSignedTlsClientAuth(_)) =>
         {
-            ("certificates", keys.certificates().to_string())
+            ("certificate", format!("{} registered", keys.certificates()))
         }
         KeySource::Value(keys) => {
             let keys = keys.set().keys().iter();

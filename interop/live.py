@@ -14,6 +14,7 @@ DOCUMENTS = ["oauth-authorization-server", "openid-configuration"]
 def server(report, levels, sealstone, partners, clients, work):
     stopped = Server(sealstone, [*levels, "ES256"], work)  # ES256: a verifier must find its key among others
     accounts = {level: {method: stopped.add_client(level, method) for method in METHODS} for level in levels}
+    bound = {level: stopped.add_client(level, METHODS[0], "--dpop-bound-access-tokens") for level in levels}
     with stopped as running:
         for level, by_method in accounts.items():
             with report.case(sealstone, "server", "access token over TLS", level) as given:
@@ -27,6 +28,8 @@ def server(report, levels, sealstone, partners, clients, work):
             for client in clients:
                 for document, method in zip(DOCUMENTS, METHODS):
                     flow(report, level, client, running, by_method[method], document, method)
+                if "fetch-bound-token" in client.asks:
+                    bound_tokens(report, level, client, running, bound[level])
 
 
 def flow(report, level, client, running, account, document, method):
@@ -59,6 +62,29 @@ def flow(report, level, client, running, account, document, method):
     with step("a wrong secret"):
         client.ask("discover", **door, **account | {"client_secret": "wrong"})
         must_refuse(client, "fetch-token", because="invalid_client")
+
+
+def bound_tokens(report, level, client, running, account):
+    """RFC 9449: the token names the key that the client proves to hold, and without a proof there is none."""
+    step = lambda subject: report.case(client, f"client, DPoP, {METHODS[0]}", subject, level)
+    door = {"issuer": running.issuer, "ca": str(running.ca), "method": METHODS[0], "document": DOCUMENTS[0]}
+    with step("without a proof"):
+        client.ask("discover", **door, **account)
+        must_refuse(client, "fetch-token", because="invalid_dpop_proof")
+    for alg, whose in [("ES256", "ES256"), (level, "the level's algorithm")]:
+        with step(f"client_credentials with a nonce, proof by {whose}") as given:
+            answer = client.ask("fetch-bound-token", alg=alg)
+            expect(answer["response"], token_type="dpop")  # the library writes it in lower case
+            token, cnf = answer["response"]["access_token"], {"jkt": answer["jkt"]}
+            expect(json.loads(decode(token.split(".")[1])), cnf=cnf)
+        if not given.passed:
+            continue
+        with step(f"introspection, proof by {whose}"):
+            expect(introspect(client, token), active=True, token_type="DPoP", cnf=cnf)
+        with step(f"token and proof as a resource server, proof by {whose}"):
+            check = {"audience": running.issuer, "level": level}
+            expect(client.ask("check-bound-token", token=token, alg=alg, **check)["claims"], cnf=cnf)
+            must_refuse(client, "check-access-token", token=token, **check)
 
 
 def introspect(client, token):

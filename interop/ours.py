@@ -95,12 +95,12 @@ class Server:
             f"[tokens]\nalgorithms = {json.dumps(algorithms)}\n"
         )
 
-    def add_client(self, level, method):
+    def add_client(self, level, method, *more):
         """Registers a client whose tokens are signed at `level` and which proves itself by `method`."""
-        client_id = f"interop-{level.lower()}-{method}"
+        client_id = f"interop-{level.lower()}-{method}{''.join(more)}"
         said = self._sealstone.run(
             "client", "add", "--config", self._config, "--id", client_id, "--alg", level,
-            "--auth-method", method, "--json",
+            "--auth-method", method, *more, "--json",
         )  # fmt: skip
         return {name: json.loads(said)[name] for name in ("client_id", "client_secret")}
 

@@ -17,6 +17,15 @@ async function discover({ issuer, ca, client_id, client_secret, method, document
 
 const fetchToken = async () => ({ response: await client.clientCredentialsGrant(config) })
 
+let bound
+
+/** RFC 9449 §5; the library asks again when the server wants a nonce. */
+async function fetchBoundToken({ alg }) {
+  bound = client.getDPoPHandle(config, await client.randomDPoPKeyPair(alg))
+  const response = await client.clientCredentialsGrant(config, undefined, { DPoP: bound })
+  return { response, jkt: await bound.calculateThumbprint() }
+}
+
 const introspect = async ({ token }) => ({ response: await client.tokenIntrospection(config, token) })
 
 async function revoke({ token }) {
@@ -28,6 +37,24 @@ async function revoke({ token }) {
 async function checkAccessToken({ token, audience, level }) {
   const request = new Request('https://resource.example', { headers: { authorization: `Bearer ${token}` } })
   const options = { signingAlgorithms: [level] }
+  return { claims: await oauth.validateJwtAccessToken(config.serverMetadata(), request, audience, options) }
+}
+
+/** RFC 9449 §7: the client makes a request with the token and a proof, the resource server checks both. */
+async function checkBoundToken({ token, audience, level, alg }) {
+  const outside = config[client.customFetch]
+  let request
+  config[client.customFetch] = async (url, options) => {
+    request = new Request(url, options)
+    return new Response()
+  }
+  try {
+    const url = new URL('https://resource.example/orders?id=1')
+    await client.fetchProtectedResource(config, token, url, 'GET', undefined, undefined, { DPoP: bound })
+  } finally {
+    config[client.customFetch] = outside
+  }
+  const options = { signingAlgorithms: [level, alg] } // of the token, and of the proof
   return { claims: await oauth.validateJwtAccessToken(config.serverMetadata(), request, audience, options) }
 }
 
@@ -51,7 +78,9 @@ const refusing = (ask) => async (fields) => {
 await serve('openid-client', {
   discover,
   'fetch-token': refusing(fetchToken),
+  'fetch-bound-token': refusing(fetchBoundToken),
   introspect: refusing(introspect),
   revoke: refusing(revoke),
   'check-access-token': refusing(checkAccessToken),
+  'check-bound-token': refusing(checkBoundToken),
 })

@@ -1,5 +1,7 @@
-//! What an administrator does to a store: clients come and go. Running servers on the same store notice by themselves,
+//! What an administrator does to a store: clients and users come and go. Running servers on the same store notice by themselves,
 //! within `store.poll_milliseconds`.
+
+mod users;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -11,15 +13,18 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, Grant, KeySource, SharedSecret,
+    ClientSecret, CodeFlow, Grant, KeySource, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
 use crate::keys::Sealer;
 use crate::outbound;
-use crate::protocol::token_client::is_scope_token;
+use crate::people::Passwords;
+use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
+
+pub use users::NewUser;
 
 /// The lifetime of tokens where a client names none.
 pub const DEFAULT_TOKEN_LIFETIME_SECONDS: u64 = 900;
@@ -34,6 +39,7 @@ pub struct Admin {
     clock: Arc<dyn Clock>,
     data_dir: PathBuf,
     max_lifetime_seconds: u64,
+    passwords: Passwords,
     randomness: Arc<dyn Randomness>,
     /// Without it, that of the data directory, once there is something to seal.
     sealer: Option<Arc<Sealer>>,
@@ -63,6 +69,10 @@ pub struct NewClient {
     pub audiences: Vec<String>,
     /// How it proves who it is.
     pub authentication: NewAuthentication,
+    /// What it may do at the authorization endpoint.
+    pub code_flow: CodeFlow,
+    /// Whether each of its token requests must come with a DPoP proof.
+    pub dpop_bound_access_tokens: bool,
     /// Whether its tokens are bound to the certificate of its connection, RFC 8705 §3. Any client can have them so,
     /// whatever its method.
     pub tls_client_certificate_bound_access_tokens: bool,
@@ -91,6 +101,8 @@ pub enum NewAuthentication {
     ClientSecretJwt(MacAlgorithm, AssertionAudience),
     /// `client_secret_post`.
     ClientSecretPost,
+    /// `none`: a client that cannot keep a secret.
+    None,
     /// `private_key_jwt`, with the client's public keys.
     PrivateKeyJwt(AssertionKeys),
     /// `self_signed_tls_client_auth`, with the client's certificates or their keys.
@@ -106,6 +118,7 @@ impl NewAuthentication {
             NewAuthentication::ClientSecretBasic => AuthMethod::ClientSecretBasic,
             NewAuthentication::ClientSecretJwt(..) => AuthMethod::ClientSecretJwt,
             NewAuthentication::ClientSecretPost => AuthMethod::ClientSecretPost,
+            NewAuthentication::None => AuthMethod::None,
             NewAuthentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
             NewAuthentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
             NewAuthentication::TlsClientAuth(_) => AuthMethod::TlsClientAuth,
@@ -124,6 +137,8 @@ impl Default for NewClient {
             algorithm: Algorithm::MlDsa65,
             audiences: Vec::new(),
             authentication: NewAuthentication::default(),
+            code_flow: CodeFlow::default(),
+            dpop_bound_access_tokens: false,
             tls_client_certificate_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
@@ -159,6 +174,7 @@ impl Admin {
             clock,
             data_dir: config.data_dir.clone(),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            passwords: config.passwords.pool(),
             randomness,
             sealer: None,
             store,
@@ -186,8 +202,10 @@ impl Admin {
             algorithm: new.algorithm,
             audiences: new.audiences,
             authentication,
+            code_flow: new.code_flow,
             tls_client_certificate_bound_access_tokens: new.tls_client_certificate_bound_access_tokens,
             created_at: now,
+            dpop_bound_access_tokens: new.dpop_bound_access_tokens,
             grants: new.grants,
             id: id.clone(),
             name: new.name,
@@ -222,6 +240,7 @@ impl Admin {
                 Ok((Authentication::ClientSecretJwt(shared), Some(secret)))
             }
             NewAuthentication::ClientSecretPost => by_secret(Authentication::ClientSecretPost),
+            NewAuthentication::None => Ok((Authentication::None, None)),
             NewAuthentication::PrivateKeyJwt(keys) => Ok((Authentication::PrivateKeyJwt(keys), None)),
             NewAuthentication::SelfSignedTlsClientAuth(keys) => {
                 Ok((Authentication::SelfSignedTlsClientAuth(keys), None))
@@ -350,6 +369,7 @@ impl Admin {
             }
         }
         self.check_authentication(new)?;
+        check_grants(new)?;
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
@@ -367,6 +387,27 @@ impl Admin {
         }
         Ok(())
     }
+}
+
+/// What a client may ask for must fit together.
+fn check_grants(new: &NewClient) -> Result<(), Error> {
+    let invalid = |what: &str, hint: &str| {
+        Err(Error::ClientInvalid { field: "grants", what: what.to_owned(), hint: hint.to_owned() })
+    };
+    let has = |grant| new.grants.contains(&grant);
+    let public = matches!(new.authentication, NewAuthentication::None);
+    if public && has(Grant::ClientCredentials) {
+        let hint = "RFC 6749 §4.4: client_credentials is for clients that prove who they are";
+        return invalid("a public client with client_credentials", hint);
+    }
+    if has(Grant::AuthorizationCode) == new.code_flow.redirect_uris.is_empty() {
+        let hint = "authorization_code and redirect URIs go together";
+        return invalid("one of authorization_code and redirect URIs without the other", hint);
+    }
+    if public && new.code_flow.pkce_optional {
+        return invalid("a public client without PKCE", "RFC 9700 §2.1.1: a public client must use PKCE");
+    }
+    Ok(())
 }
 
 impl std::fmt::Debug for Admin {

@@ -2,7 +2,7 @@
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use sealstone_jose::Algorithm;
@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer};
 
 use crate::client::AuthMethod;
 use crate::error::ConfigError;
+use crate::people::{self, Cost};
 use crate::{Error, Issuer};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
@@ -21,6 +22,8 @@ pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
 pub struct Config {
     /// Where everything that must survive is kept; created with mode 0700.
     pub data_dir: PathBuf,
+    /// Proofs of possession.
+    pub dpop: Dpop,
     /// Limits of HTTP.
     pub http: Http,
     /// The issuer identifier, RFC 8414 §2. Without it: `https://` and the bound address.
@@ -33,6 +36,10 @@ pub struct Config {
     pub log: Log,
     /// What the server fetches.
     pub outbound: Outbound,
+    /// The cost of passwords.
+    pub passwords: Passwords,
+    /// How long people stay signed in.
+    pub sessions: Sessions,
     /// How the server ends.
     pub shutdown: Shutdown,
     /// The store.
@@ -41,6 +48,29 @@ pub struct Config {
     pub tls: Tls,
     /// The access tokens.
     pub tokens: Tokens,
+}
+
+/// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Dpop {
+    /// The most proofs that a node remembers, some 40 bytes each. When it is reached, proofs are answered with 503.
+    pub max_proofs: NonZeroU64,
+    /// Whether proofs need a nonce of the server.
+    pub nonces: bool,
+    /// Who remembers used proofs.
+    pub replay: Replay,
+}
+
+/// Who remembers used proofs.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Replay {
+    /// Each node its own; it accepts no nonce but its own.
+    #[default]
+    Node,
+    /// The store, for all nodes: one durable write per proof.
+    Shared,
 }
 
 /// `[http]`: what a peer may take of us before it has proved anything.
@@ -120,6 +150,32 @@ pub struct Outbound {
     pub timeout_seconds: NonZeroU64,
 }
 
+/// `[passwords]`: argon2id, RFC 9106. A password set at another cost is hashed anew when its user next signs in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Passwords {
+    /// How many are hashed at once, each in `memory_kib` of its own. Without it: one per core.
+    pub at_once: Option<NonZeroU64>,
+    /// Argon2's p. One thread computes all lanes, so this changes little for the server.
+    pub lanes: u32,
+    /// Argon2's m.
+    pub memory_kib: u32,
+    /// Argon2's t.
+    pub passes: u32,
+    /// How many more wait for their turn; who comes then is told to come later.
+    pub waiting: u64,
+}
+
+/// `[sessions]`: how long people stay signed in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sessions {
+    /// From signing in to the end, whatever happens between.
+    pub absolute_seconds: NonZeroU64,
+    /// From one request to the end, if no other comes.
+    pub idle_seconds: NonZeroU64,
+}
+
 /// `[shutdown]`: first announce, then finish, then cut.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -197,17 +253,26 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             data_dir: "sealstone-data".into(),
+            dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
             keys: Keys::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
             outbound: Outbound::default(),
+            passwords: Passwords::default(),
+            sessions: Sessions::default(),
             shutdown: Shutdown::default(),
             store: Store::default(),
             tls: Tls::default(),
             tokens: Tokens::default(),
         }
+    }
+}
+
+impl Default for Dpop {
+    fn default() -> Self {
+        Self { max_proofs: seconds(1 << 20), nonces: true, replay: Replay::default() }
     }
 }
 
@@ -232,6 +297,32 @@ impl Default for Keys {
 impl Default for Outbound {
     fn default() -> Self {
         Self { allow_private_addresses: false, ca: None, timeout_seconds: seconds(5) }
+    }
+}
+
+impl Default for Passwords {
+    fn default() -> Self {
+        let Cost { lanes, memory_kib, passes } = Cost::default();
+        Self { at_once: None, lanes, memory_kib, passes, waiting: 32 }
+    }
+}
+
+impl Passwords {
+    pub(crate) fn cost(&self) -> Cost {
+        Cost { lanes: self.lanes, memory_kib: self.memory_kib, passes: self.passes }
+    }
+
+    pub(crate) fn pool(&self) -> people::Passwords {
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let at_once = self.at_once.map_or_else(cores, |n| size(n.get()));
+        people::Passwords::new(self.cost(), at_once, size(self.waiting))
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self { absolute_seconds: seconds(12 * 3600), idle_seconds: seconds(3600) }
     }
 }
 
@@ -357,6 +448,32 @@ impl Config {
                 key: "algorithms",
                 what: "`algorithms` is empty".into(),
                 hint: "name at least one, as in [\"ML-DSA-65\"]",
+            });
+        }
+        if !self.dpop.nonces && self.dpop.replay == Replay::Node {
+            return Err(Fault {
+                section: "dpop",
+                key: "nonces",
+                what: "without nonces a node cannot tell which proofs are its own to remember".into(),
+                hint: "set `replay` to \"shared\", or leave `nonces` true",
+            });
+        }
+        if !self.passwords.cost().is_enough() {
+            return Err(Fault {
+                section: "passwords",
+                key: "memory_kib",
+                what: "`memory_kib`, `passes` and `lanes` are out of bounds".into(),
+                hint: "at least 7168 KiB, and memory_kib times passes at least 35840; at most 4 GiB, 1000 passes, 64 lanes",
+            });
+        }
+        if self.sessions.idle_seconds > self.sessions.absolute_seconds
+            || self.sessions.absolute_seconds.get() > 366 * 86_400
+        {
+            return Err(Fault {
+                section: "sessions",
+                key: "idle_seconds",
+                what: "`idle_seconds` and `absolute_seconds` do not fit together".into(),
+                hint: "the idle time is within the absolute one, and that within a year",
             });
         }
         if self.keys.publish_seconds.get() < 2 * JWKS_MAX_AGE_SECONDS {

@@ -24,6 +24,7 @@
 //! | [`store`] | versioned records | what they mean |
 //! | [`outbound`] | what a client publishes elsewhere | what it is for |
 //! | [`verifiers`] | threads for the signatures of others | whose they are |
+//! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
 //! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
 
@@ -40,6 +41,7 @@ mod issuer;
 pub mod keys;
 pub mod log;
 pub mod outbound;
+pub mod people;
 pub mod protocol;
 mod run;
 pub mod snapshot;
@@ -47,14 +49,15 @@ pub mod store;
 pub mod tls;
 pub mod verifiers;
 
-pub use admin::{Admin, NewAuthentication, NewClient};
+pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, Grant, JwksUri, KeySource, SharedSecret,
+    ClientSecret, CodeFlow, Consent, Grant, JwksUri, KeySource, RedirectUri, RefreshLifetime, SharedSecret,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;
 pub use error::{ConfigError, Error};
 pub use issuer::Issuer;
+pub use people::{Password, Session, User};
 pub use run::{Server, World, run};
 pub use store::Store;

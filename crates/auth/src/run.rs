@@ -17,6 +17,8 @@ use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
 use crate::keys::Policy;
 use crate::outbound::{KeySets, Outbound, Resolver, SystemResolver};
+use crate::people::People;
+use crate::protocol::dpop::Dpop;
 use crate::snapshot::Live;
 use crate::store::{Sqlite, Store};
 use crate::tls::{self, Identity, Terms};
@@ -94,15 +96,21 @@ impl Server {
         let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
         let algorithms = config.tokens.algorithms.clone();
         let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
+        let now = world.clock.now();
+        let people = People::new(&config, &sealer)?;
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
 
         let app = Arc::new(App {
             anchors,
             clock: Arc::clone(&world.clock),
+            dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
             key_sets: KeySets::new(Arc::new(Outbound::new(&config.outbound, Arc::clone(&world.resolver)))),
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            // What connects is the proxy, not the person.
+            knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
+            people,
             metadata: http::metadata(&issuer, &config.tokens.algorithms, &config.auth_methods()),
             ready: AtomicBool::new(true),
             request_timeout: seconds(config.http.request_timeout_seconds),

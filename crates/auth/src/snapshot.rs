@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use crate::Error;
 use crate::client::{Client, Clients};
 use crate::clock::Randomness;
-use crate::keys::{self, KeyRing, Policy, Sealer, Step, plan, withdraw};
+use crate::keys::{self, FlowKeys, KeyRing, Policy, Sealer, Step, plan, withdraw};
 use crate::store::{Kind, Record, Store, Version, Versions};
 
 /// Everything that decides about a token without asking the store.
@@ -35,6 +35,7 @@ pub struct Snapshot {
 pub struct Live {
     algorithms: Vec<Algorithm>,
     current: ArcSwap<Snapshot>,
+    flow_keys: FlowKeys,
     policy: Policy,
     randomness: Arc<dyn Randomness>,
     /// One refresh at a time; those who wait find their change already taken in.
@@ -53,13 +54,15 @@ impl Live {
         randomness: Arc<dyn Randomness>,
         now: UnixSeconds,
     ) -> Result<Self, Error> {
+        let sealer = sealer.into();
         let live = Self {
             algorithms,
             current: ArcSwap::default(),
+            flow_keys: FlowKeys::derive(&sealer)?,
             policy,
             randomness,
             refreshing: Mutex::new(()),
-            sealer: sealer.into(),
+            sealer,
             store,
         };
         live.refresh(now).await?;
@@ -81,6 +84,11 @@ impl Live {
     /// The store behind the snapshot.
     pub fn store(&self) -> &dyn Store {
         &*self.store
+    }
+
+    /// The MAC keys of the flows.
+    pub fn flow_keys(&self) -> &FlowKeys {
+        &self.flow_keys
     }
 
     /// Opens and seals what the store keeps, and derives keys.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use sealstone_auth::config::{LogFormat, TlsMode};
+use sealstone_auth::config::{LogFormat, Replay, TlsMode};
 use sealstone_auth::{Config, ConfigError, Error};
 use sealstone_jose::Algorithm;
 
@@ -22,6 +22,10 @@ fn every_key_can_be_set() {
         data_dir = "/var/lib/sealstone"
         issuer = "https://auth.example.org/tenant"
         listen = "[::1]:0"
+        [dpop]
+        max_proofs = 1000
+        nonces = false
+        replay = "shared"
         [http]
         header_timeout_seconds = 1
         idle_timeout_seconds = 1
@@ -53,6 +57,7 @@ fn every_key_can_be_set() {
     assert_eq!(config.tokens.algorithms, Algorithm::ALL, "a name given twice counts once");
     assert_eq!((config.log.format, config.tls.mode), (LogFormat::Json, TlsMode::Files));
     assert_eq!(config.http.max_connections.get(), 3);
+    assert_eq!((config.dpop.replay, config.dpop.nonces), (Replay::Shared, false));
 }
 
 /// The text, line and column, what is said, and a part of the hint.
@@ -69,6 +74,14 @@ const FAULTS: &[Fault] = &[
     ("\n[nonsense]", Some((2, 2)), "unknown key `nonsense`", "expected one of `data_dir`"),
     ("[http]\nmax_body_bytes = 0", Some((2, 18)), "invalid value: integer `0`", "nonzero"),
     ("[http]\nmax_body_bytes = -1", Some((2, 18)), "invalid value: integer `-1`", "nonzero"),
+    (
+        "[dpop]\nnonces = false",
+        Some((2, 1)),
+        "without nonces a node cannot tell which proofs are its own",
+        "set `replay` to \"shared\"",
+    ),
+    ("[dpop]\nreplay = \"none\"", Some((2, 10)), "unknown value `none`", "did you mean `node`?"),
+    ("[dpop]\nmax_proofs = 0", Some((2, 14)), "invalid value: integer `0`", "nonzero"),
     ("listen = \"nowhere\"", Some((1, 10)), "invalid socket address syntax", ""),
     ("listen = 8443", Some((1, 10)), "invalid type: integer `8443`", "socket address"),
     ("[log]\nlevel = \"loud\"", Some((2, 9)), "unknown value `loud`", "expected one of"),

@@ -123,7 +123,7 @@ async fn rfc6749_s5_2_grants_that_are_not_given() {
     let who = house.es256().await;
     assert_eq!(code(house.ask(&who, "")), Code::InvalidRequest);
     assert_eq!(code(house.ask(&who, "grant_type=")), Code::InvalidRequest);
-    for grant in ["password", "authorization_code", "implicit", "Client_Credentials", "client_credentials%00"]
+    for grant in ["password", "implicit", "urn:example:other", "Client_Credentials", "client_credentials%00"]
     {
         assert_eq!(
             code(house.ask(&who, &format!("grant_type={grant}"))),
@@ -490,10 +490,15 @@ fn rfc8414_s3_1_addresses() {
     let metadata = discovery::metadata(&tenant, &[Algorithm::MlDsa65], &AuthMethod::ALL);
     assert_eq!(metadata["token_endpoint"], "https://auth.example.org:8443/tenant/1/token");
     assert_eq!(metadata["issuer"], "https://auth.example.org:8443/tenant/1");
-    assert_eq!(metadata["grant_types_supported"], json!(["client_credentials"]));
+    assert_eq!(
+        metadata["grant_types_supported"],
+        json!(["authorization_code", "client_credentials", "refresh_token"])
+    );
     for endpoint in ["token", "introspection", "revocation"] {
-        let methods = json!(AuthMethod::ALL.map(AuthMethod::name));
-        assert_eq!(metadata[format!("{endpoint}_endpoint_auth_methods_supported")], methods);
+        let mut methods = AuthMethod::ALL.map(AuthMethod::name).to_vec();
+        // RFC 7662 §2.1: who introspects must have proved who it is.
+        methods.retain(|method| endpoint != "introspection" || *method != "none");
+        assert_eq!(metadata[format!("{endpoint}_endpoint_auth_methods_supported")], json!(methods));
         // RFC 8414 §2: required where a method is by a signed token, and without `none`.
         let algorithms =
             json!([&Algorithm::ALL.map(Algorithm::name)[..], &["HS256", "HS384", "HS512"]].concat());

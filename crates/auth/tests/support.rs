@@ -33,7 +33,7 @@ use sealstone_auth::store::{
     Answer as Kept, Kind, NewRecord, Record, Sqlite, Use, Version, Versions, Write as Written,
 };
 use sealstone_auth::verifiers::Verifiers;
-use sealstone_auth::{Clock, Config, Issuer, Server, Store, World};
+use sealstone_auth::{Clock, Config, Error, Issuer, Server, Store, World};
 use sealstone_jose::{Algorithm, UnixSeconds};
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -95,6 +95,7 @@ impl House {
     pub async fn with(store: Arc<dyn Store>, algorithms: &[Algorithm]) -> Self {
         let clock = ManualClock::new();
         let mut config = Config::default();
+        cheap_passwords(&mut config);
         config.tokens.algorithms = algorithms.to_vec();
         // Only an administrator looks at whether there is one: the house has its anchors itself.
         config.tls.client_ca = Some("clients.pem".into());
@@ -121,7 +122,7 @@ impl House {
     pub async fn client(&self, new: NewClient) -> Credentials {
         let (client, secret) = self.admin.add_client(new).await.unwrap();
         self.refresh().await;
-        Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() }
+        Credentials { id: client.id, secret: secret.map(|s| s.reveal().to_owned()).unwrap_or_default() }
     }
 
     /// Registers a client that has no secret.
@@ -144,20 +145,36 @@ impl House {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
-        let confirmation = Confirmation::default();
-        let ground = Ground {
-            confirmation: &confirmation,
+        let bearer = Confirmation::default();
+        let ground = self.ground(&snapshot, &bearer);
+        // Client credentials wait for nothing.
+        at_once(token::answer(&caller, &parameters, ground))
+    }
+
+    /// What a flow stands on.
+    pub fn ground<'a>(&'a self, snapshot: &'a Snapshot, confirmation: &'a Confirmation) -> Ground<'a> {
+        Ground {
+            confirmation,
             issuer: &self.issuer,
             max_lifetime_seconds: 86_400,
             now: self.clock.now(),
             randomness: self.live.randomness(),
-            snapshot: &snapshot,
+            refresh_key: &self.live.flow_keys().refresh,
+            snapshot,
             store: &*self.store,
-        };
-        at_once(token::answer(&caller, &parameters, ground))
+        }
     }
 
-    /// Who asks, by client_secret_basic: without the store.
+    /// The token endpoint's flow for whoever the form says it is, waiting for the store.
+    pub async fn ask_waiting(&self, who: &Credentials, form: &str) -> Result<TokenResponse, OAuthError> {
+        let snapshot = self.live.snapshot_owned();
+        let parameters = Parameters::parse(form.as_bytes())?;
+        let caller = self.caller(who, &parameters, &snapshot)?;
+        let bearer = Confirmation::default();
+        token::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await
+    }
+
+    /// Who asks, by client_secret_basic, or a public client: without the store.
     fn caller(
         &self,
         who: &Credentials,
@@ -165,7 +182,8 @@ impl House {
         snapshot: &Snapshot,
     ) -> Result<Authenticated, OAuthError> {
         let basic = who.basic();
-        let authorization: &[&[u8]] = &[basic.as_bytes()];
+        let headers = [basic.as_bytes()];
+        let authorization = if who.secret.is_empty() { &[] } else { &headers[..] };
         let shown = Shown { authorization, certificate: None, parameters };
         match at_once(client_auth::authenticate(shown, self.means(snapshot)))? {
             Proof::Complete(caller) => Ok(caller),
@@ -208,15 +226,25 @@ impl House {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(format!("token={token}").as_bytes()).unwrap();
         let caller = self.caller(who, &parameters, &snapshot).unwrap();
-        introspect::answer(&caller, &parameters, &snapshot, &self.issuer, self.clock.now()).unwrap()
+        let bearer = Confirmation::default();
+        at_once(introspect::answer(&caller, &parameters, self.ground(&snapshot, &bearer))).unwrap()
+    }
+
+    /// The same for a token that the store knows.
+    pub async fn introspect_waiting(&self, who: &Credentials, token: &str) -> Value {
+        let snapshot = self.live.snapshot_owned();
+        let parameters = Parameters::parse(format!("token={token}").as_bytes()).unwrap();
+        let caller = self.caller(who, &parameters, &snapshot).unwrap();
+        let bearer = Confirmation::default();
+        introspect::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await.unwrap()
     }
 
     pub async fn revoke(&self, who: &Credentials, form: &str) -> Result<Option<String>, OAuthError> {
         let snapshot = self.live.snapshot_owned();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
-        let now = self.clock.now();
-        let done = revoke::answer(&caller, &parameters, &snapshot, &*self.store, &self.issuer, now).await;
+        let bearer = Confirmation::default();
+        let done = revoke::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await;
         self.refresh().await;
         done
     }
@@ -263,7 +291,13 @@ pub fn config(data_dir: &Path) -> Config {
     let mut config = Config { data_dir: data_dir.join("data"), ..Config::default() };
     config.listen.set_port(0);
     config.store.poll_milliseconds = std::num::NonZeroU64::new(20).unwrap();
+    cheap_passwords(&mut config);
     config
+}
+
+/// The least that a password may cost.
+pub fn cheap_passwords(config: &mut Config) {
+    (config.passwords.lanes, config.passwords.memory_kib, config.passwords.passes) = (1, 7168, 5);
 }
 
 impl Running {
@@ -483,6 +517,7 @@ pub enum Mood {
     Serve,
     Panic,
     Hang,
+    Fail,
 }
 
 impl Guarded {
@@ -505,6 +540,10 @@ impl Guarded {
         assert_ne!(mood, Mood::Panic as u8, "the store was asked");
         if mood == Mood::Hang as u8 {
             return Box::pin(std::future::pending());
+        }
+        if mood == Mood::Fail as u8 {
+            let cause = "the disk is gone".to_owned();
+            return Box::pin(async { Err(Error::Store { what: "anything", cause }) });
         }
         call(&self.inner)
     }

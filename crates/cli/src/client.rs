@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
-use sealstone_auth::{Admin, Client, Grant, NewClient};
+use sealstone_auth::{
+    Admin, AuthMethod, Client, CodeFlow, Consent, Grant, NewClient, RedirectUri, RefreshLifetime,
+};
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
@@ -24,7 +26,7 @@ use crate::terminal::{BOLD, DIM, Safe, Terminal};
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Register a client and print its secret, once
-    Add(Add),
+    Add(Box<Add>),
     /// List the registered clients
     List(List),
     /// Remove a client; its tokens cease to be active
@@ -41,6 +43,8 @@ Examples:
   sealstone client add --id billing --auth-method private_key_jwt --jwks billing.jwks
   sealstone client add --id billing --auth-method tls_client_auth --tls-client-auth-san-dns billing.example.org
   sealstone client add --id billing --auth-method self_signed_tls_client_auth --certificate billing.pem
+  sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
+  sealstone client add --id app --auth-method none --redirect-uri http://127.0.0.1/callback --scope openid
 
 With private_key_jwt the client keeps its key and no secret travels: each request brings a token that the \
 client has signed, with its id as iss and sub, the issuer as aud, an exp within 5 minutes and a jti that is \
@@ -69,6 +73,9 @@ pub(crate) struct Add {
     alg: Algorithm,
     #[command(flatten)]
     auth: AuthOptions,
+    /// Refuse its token requests without a DPoP proof (RFC 9449), so that each of its tokens is bound to a key
+    #[arg(long)]
+    dpop_bound_access_tokens: bool,
     /// A scope it may have; may be given more than once
     #[arg(long, value_name = "SCOPE")]
     scope: Vec<String>,
@@ -81,6 +88,18 @@ pub(crate) struct Add {
     /// How long its tokens live, as in 15m
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_span)]
     lifetime: Duration,
+    /// Where people are sent back to, which lets it use the authorization code grant; may be given more than once
+    #[arg(long, value_name = "URI", value_parser = flags::redirect_uri)]
+    redirect_uri: Vec<RedirectUri>,
+    /// Do not ask people whether it may have its scopes: it belongs to the same house as the server
+    #[arg(long, requires = "redirect_uri")]
+    consent_implied: bool,
+    /// Let it do without PKCE if it sends a nonce; only for a client that cannot be changed
+    #[arg(long, requires = "redirect_uri")]
+    pkce_optional: bool,
+    /// How long a refresh token lives without being used, as in 30d
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
+    refresh_lifetime: Duration,
     /// It gets no tokens: it only asks about those of others
     #[arg(long)]
     introspect_only: bool,
@@ -115,25 +134,24 @@ pub(crate) struct Remove {
     id: String,
 }
 
-/// Where the clients are.
+/// Where the clients and the users are.
 #[derive(Args)]
-struct Place {
+pub(crate) struct Place {
     /// The server's configuration; without it every value is the default
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 impl Place {
-    fn admin(&self) -> Result<Admin, Error> {
+    pub(crate) fn admin(&self) -> Result<Admin, Error> {
         Ok(Admin::open(&load(self.config.as_ref())?)?)
     }
 }
 
 pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
-    let built = Builder::new_current_thread().enable_all().build();
-    let runtime = built.map_err(|cause| Error::file("the runtime", "started", cause))?;
+    let runtime = runtime()?;
     match command {
-        Command::Add(options) => add(options, &runtime, terminal),
+        Command::Add(options) => add(*options, &runtime, terminal),
         Command::List(options) => list(&options, &runtime, terminal),
         Command::Remove(options) => {
             let admin = options.place.admin()?;
@@ -141,6 +159,12 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
             terminal.line(format_args!("{} removed; its tokens are no longer active", Safe(&options.id)))
         }
     }
+}
+
+/// The runtime of a command that asks the store and ends.
+pub(crate) fn runtime() -> Result<Runtime, Error> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.map_err(|cause| Error::file("the runtime", "started", cause))
 }
 
 fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), Error> {
@@ -154,12 +178,20 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     let authentication = options.auth.read(secret_out.is_some())?;
     // Before the client is there: its secret must not be lost.
     secret_out.as_ref().map_or(Ok(()), |out| out.check(options.force))?;
+    let grants = grants(&options);
     let new = NewClient {
         algorithm: options.alg,
         audiences: options.audience,
         authentication,
+        code_flow: CodeFlow {
+            consent: if options.consent_implied { Consent::Implied } else { Consent::Asked },
+            pkce_optional: options.pkce_optional,
+            redirect_uris: options.redirect_uri,
+            refresh_lifetime_seconds: RefreshLifetime(options.refresh_lifetime.as_secs()),
+        },
+        dpop_bound_access_tokens: options.dpop_bound_access_tokens,
+        grants,
         tls_client_certificate_bound_access_tokens: options.auth.tls_client_certificate_bound_access_tokens,
-        grants: if options.introspect_only { BTreeSet::new() } else { Grant::ALL.into() },
         id: options.id,
         name: options.name,
         resources: options.resource,
@@ -210,6 +242,21 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     }
 }
 
+/// What fits the rest: people for a client that they can be sent back to, itself for one that proves who it is.
+fn grants(options: &Add) -> BTreeSet<Grant> {
+    let mut grants = BTreeSet::new();
+    if options.introspect_only {
+        return grants;
+    }
+    if options.auth.auth_method != AuthMethod::None {
+        grants.insert(Grant::ClientCredentials);
+    }
+    if !options.redirect_uri.is_empty() {
+        grants.extend([Grant::AuthorizationCode, Grant::RefreshToken]);
+    }
+    grants
+}
+
 fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), Error> {
     let clients = runtime.block_on(options.place.admin()?.list_clients())?;
     if options.json {
@@ -235,6 +282,7 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("scopes", scopes.join(" ")),
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
+            ("sends back to", redirect_uris(client)),
             ("auth method", client.authentication.method().name().to_owned()),
             client_auth::known_by(client).unwrap_or_default(),
             (
@@ -247,7 +295,7 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("since", utc(client.created_at)),
         ];
         for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
-            terminal.line(format_args!("  {DIM}{name:<11}{DIM:#}  {value}"))?;
+            terminal.line(format_args!("  {DIM}{name:<13}{DIM:#}  {value}"))?;
         }
     }
     Ok(())
@@ -256,7 +304,12 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
 fn lifetime(client: &Client) -> String {
     let seconds = client.token_lifetime_seconds;
     let default = if seconds == DEFAULT_TOKEN_LIFETIME_SECONDS { ", the default" } else { "" };
-    format!("for {seconds} seconds{default}")
+    let bound = if client.dpop_bound_access_tokens { ", bound by DPoP" } else { "" };
+    format!("for {seconds} seconds{default}{bound}")
+}
+
+fn redirect_uris(client: &Client) -> String {
+    client.code_flow.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
 }
 
 fn row(client: &Client) -> Value {
@@ -267,10 +320,14 @@ fn row(client: &Client) -> Value {
         "grants": client.grants.iter().map(|grant| grant.name()).collect::<Vec<_>>(),
         "id": client.id,
         "name": client.name,
+        "redirect_uris": client.code_flow.redirect_uris,
         "resources": client.resources,
         "scopes": client.scopes,
         "token_lifetime_seconds": client.token_lifetime_seconds,
     });
     client_auth::members(client, &mut row);
+    if client.dpop_bound_access_tokens {
+        row["dpop_bound_access_tokens"] = true.into();
+    }
     row
 }

@@ -23,7 +23,7 @@ const MAX_KEYS: usize = 1_048_576;
 pub(crate) struct AuthOptions {
     /// How it proves who it is; it has this one method and no other
     #[arg(long, value_name = "METHOD", default_value = "client_secret_basic", value_parser = flags::auth_method())]
-    auth_method: AuthMethod,
+    pub(crate) auth_method: AuthMethod,
     /// Its public keys as a JWK set, for private_key_jwt and self_signed_tls_client_auth
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString), conflicts_with_all = ["jwks_uri", "certificate"])]
     jwks: Option<OsString>,
@@ -69,6 +69,7 @@ impl AuthOptions {
             AuthMethod::PrivateKeyJwt => (false, true, true, false),
             AuthMethod::SelfSignedTlsClientAuth => (false, false, true, false),
             AuthMethod::TlsClientAuth => (false, false, false, true),
+            AuthMethod::None => (false, false, false, false),
             _ => {
                 return Err(Error::usage(
                     format!("{} cannot be registered here", method.name()),
@@ -109,6 +110,7 @@ impl AuthOptions {
                 NewAuthentication::ClientSecretJwt(self.token_endpoint_auth_signing_alg, audience)
             }
             AuthMethod::ClientSecretPost => NewAuthentication::ClientSecretPost,
+            AuthMethod::None => NewAuthentication::None,
             AuthMethod::PrivateKeyJwt => {
                 NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys: self.keys()? })
             }

@@ -1,7 +1,7 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sealstone_auth::AuthMethod;
+use sealstone_auth::{AuthMethod, RedirectUri};
 use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
@@ -26,6 +26,11 @@ pub(crate) fn auth_method() -> impl TypedValueParser<Value = AuthMethod> {
 pub(crate) fn mac() -> impl TypedValueParser<Value = MacAlgorithm> {
     PossibleValuesParser::new(MacAlgorithm::ALL.map(MacAlgorithm::name))
         .try_map(|name| name.parse::<MacAlgorithm>().map_err(|_| "unknown MAC"))
+}
+
+/// An address that people may be sent back to.
+pub(crate) fn redirect_uri(text: &str) -> Result<RedirectUri, String> {
+    RedirectUri::parse(text).map_err(|what| format!("it {what}"))
 }
 
 /// A pre-hash function by NIST's name, in any case.

@@ -21,6 +21,7 @@ mod quickstart;
 mod serve;
 mod sign;
 mod terminal;
+mod user;
 mod verify;
 
 use std::process::ExitCode;
@@ -70,6 +71,9 @@ enum Command {
     /// Add, list and remove the server's clients
     #[command(subcommand)]
     Client(client::Command),
+    /// Add, list and remove the people who may sign in at the server
+    #[command(subcommand)]
+    User(user::Command),
     /// Show a token server at work, from nothing, on this machine
     Quickstart(quickstart::Options),
     /// Print the completions of a shell
@@ -105,6 +109,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Jwt(command) => jwt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),
+        Command::User(command) => user::run(command, terminal),
         Command::Quickstart(options) => quickstart::run(&options, terminal),
         Command::Completions(options) => manual::completions(&options, terminal),
         Command::Man(options) => manual::man(&options, terminal),

@@ -42,6 +42,7 @@ transcripts! {
     key
     quickstart
     sign
+    user
 }
 
 fn run(name: &str) {

@@ -16,6 +16,8 @@ pub enum AuthMethod {
     ClientSecretJwt,
     /// The secret in the form, RFC 6749 §2.3.1.
     ClientSecretPost,
+    /// None: the client cannot keep a secret, RFC 6749 §2.1.
+    None,
     /// A token that the client signs with a key of its own, RFC 7523 §2.2 and OpenID Connect Core §9.
     PrivateKeyJwt,
     /// A certificate that the client has registered itself, RFC 8705 §2.2.
@@ -26,10 +28,11 @@ pub enum AuthMethod {
 
 impl AuthMethod {
     /// Every method there is.
-    pub const ALL: [AuthMethod; 6] = [
+    pub const ALL: [AuthMethod; 7] = [
         AuthMethod::ClientSecretBasic,
         AuthMethod::ClientSecretJwt,
         AuthMethod::ClientSecretPost,
+        AuthMethod::None,
         AuthMethod::PrivateKeyJwt,
         AuthMethod::SelfSignedTlsClientAuth,
         AuthMethod::TlsClientAuth,
@@ -41,6 +44,7 @@ impl AuthMethod {
             AuthMethod::ClientSecretBasic => "client_secret_basic",
             AuthMethod::ClientSecretJwt => "client_secret_jwt",
             AuthMethod::ClientSecretPost => "client_secret_post",
+            AuthMethod::None => "none",
             AuthMethod::PrivateKeyJwt => "private_key_jwt",
             AuthMethod::SelfSignedTlsClientAuth => "self_signed_tls_client_auth",
             AuthMethod::TlsClientAuth => "tls_client_auth",
@@ -58,6 +62,8 @@ pub enum Authentication {
     ClientSecretJwt(SharedSecret),
     /// `client_secret_post`.
     ClientSecretPost(SecretHash),
+    /// `none`: the client is public.
+    None,
     /// `private_key_jwt`.
     PrivateKeyJwt(AssertionKeys),
     /// `self_signed_tls_client_auth`.
@@ -73,6 +79,7 @@ impl Authentication {
             Authentication::ClientSecretBasic(_) => AuthMethod::ClientSecretBasic,
             Authentication::ClientSecretJwt(_) => AuthMethod::ClientSecretJwt,
             Authentication::ClientSecretPost(_) => AuthMethod::ClientSecretPost,
+            Authentication::None => AuthMethod::None,
             Authentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
             Authentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
             Authentication::TlsClientAuth(_) => AuthMethod::TlsClientAuth,

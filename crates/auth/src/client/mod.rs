@@ -2,6 +2,7 @@
 
 mod authentication;
 mod certificate;
+mod code_flow;
 mod jwks_uri;
 mod secret;
 
@@ -20,6 +21,7 @@ use crate::store::{Kind, Record, Store, Version};
 pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
 pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};
+pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use jwks_uri::{JwksUri, KeySource};
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
@@ -32,10 +34,14 @@ pub struct Client {
     pub audiences: Vec<String>,
     /// How it proves who it is, RFC 6749 §2.3.
     pub authentication: Authentication,
+    /// What it may do at the authorization endpoint.
+    pub code_flow: CodeFlow,
     /// Whether its tokens are bound to its certificate, RFC 8705 §3.
     pub tls_client_certificate_bound_access_tokens: bool,
     /// When it was registered. No token from before is its own.
     pub created_at: UnixSeconds,
+    /// Whether each token request must come with a DPoP proof, RFC 9449 §5.2.
+    pub dpop_bound_access_tokens: bool,
     /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
@@ -55,18 +61,24 @@ pub struct Client {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
+    /// RFC 6749 §4.1: a person signs in and lets the client act.
+    AuthorizationCode,
     /// RFC 6749 §4.4.
     ClientCredentials,
+    /// RFC 6749 §6, for what a person has granted together with the scope `offline_access`.
+    RefreshToken,
 }
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 1] = [Grant::ClientCredentials];
+    pub const ALL: [Grant; 3] = [Grant::AuthorizationCode, Grant::ClientCredentials, Grant::RefreshToken];
 
     /// Its `grant_type`.
     pub const fn name(self) -> &'static str {
         match self {
+            Grant::AuthorizationCode => "authorization_code",
             Grant::ClientCredentials => "client_credentials",
+            Grant::RefreshToken => "refresh_token",
         }
     }
 }
@@ -96,7 +108,11 @@ struct Body {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assertion_audience: Option<AssertionAudience>,
     audiences: Vec<String>,
+    #[serde(default)]
+    code_flow: CodeFlow,
     created_at: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    dpop_bound_access_tokens: bool,
     grants: BTreeSet<Grant>,
     /// A JWK set, RFC 7517 §5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -145,7 +161,9 @@ impl Client {
             algorithm: self.algorithm.name().to_owned(),
             assertion_audience: self.authentication.assertion_audience(),
             audiences: self.audiences.clone(),
+            code_flow: self.code_flow.clone(),
             created_at: self.created_at.0,
+            dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             grants: self.grants.clone(),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
@@ -175,8 +193,10 @@ impl Client {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
             authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
             audiences: body.audiences,
+            code_flow: body.code_flow,
             tls_client_certificate_bound_access_tokens: body.tls_client_certificate_bound_access_tokens,
             created_at: UnixSeconds(body.created_at),
+            dpop_bound_access_tokens: body.dpop_bound_access_tokens,
             grants: body.grants,
             id: record.id.clone(),
             name: body.name,
@@ -209,6 +229,7 @@ impl Body {
             AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
             AuthMethod::ClientSecretJwt => Authentication::ClientSecretJwt(self.shared_secret()?),
             AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
+            AuthMethod::None => Authentication::None,
             AuthMethod::PrivateKeyJwt => {
                 let audience = self.assertion_audience.unwrap_or_default();
                 Authentication::PrivateKeyJwt(AssertionKeys { audience, keys: self.keys()? })

@@ -1,7 +1,12 @@
 //! The only place that knows HTTP: addresses, methods, headers, statuses.
 
 mod answer;
+mod authorize;
+mod forms;
+mod pages;
+mod people;
 mod serve;
+mod userinfo;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,20 +16,22 @@ use arc_swap::Guard;
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::State;
-use axum::response::Response;
+use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
-use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE};
+use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 use hyper::{HeaderMap, Request, StatusCode};
 use sealstone_jose::Algorithm;
 use zeroize::Zeroizing;
 
-use crate::client::{AuthMethod, Grant};
+use crate::client::{AuthMethod, Client, Grant};
 use crate::clock::Clock;
 use crate::issuer::Issuer;
 use crate::outbound::KeySets;
-use crate::protocol::client_auth::{Means, Shown};
+use crate::people::People;
+use crate::protocol::client_auth::{Means, Proof, Shown};
 use crate::protocol::client_certificate::{self, Anchors, PeerCertificate};
+use crate::protocol::dpop::{self, Dpop};
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
 use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
@@ -34,6 +41,11 @@ use answer::Refusal;
 
 pub(crate) use serve::{Limits, serve};
 
+/// RFC 9449 §4.1.
+const DPOP: HeaderName = HeaderName::from_static("dpop");
+/// RFC 9449 §8.1.
+const DPOP_NONCE: HeaderName = HeaderName::from_static("dpop-nonce");
+
 /// How long the store may take to answer before the server says that it is not ready.
 const READY_WITHIN: Duration = Duration::from_secs(2);
 
@@ -41,16 +53,36 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 pub(crate) struct App {
     pub(crate) anchors: Anchors,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
     pub(crate) key_sets: KeySets,
+    /// Whether a connection's address is the person's.
+    pub(crate) knows_addresses: bool,
     pub(crate) live: Arc<Live>,
     pub(crate) max_body_bytes: usize,
     pub(crate) max_lifetime_seconds: u64,
     pub(crate) metadata: Bytes,
+    pub(crate) people: People,
     pub(crate) ready: AtomicBool,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
     pub(crate) verifiers: Verifiers,
+}
+
+impl App {
+    /// What a flow stands on, now.
+    fn ground<'a>(&'a self, snapshot: &'a Snapshot, confirmation: &'a Confirmation) -> Ground<'a> {
+        Ground {
+            confirmation,
+            issuer: &self.issuer,
+            max_lifetime_seconds: self.max_lifetime_seconds,
+            now: self.clock.now(),
+            randomness: self.live.randomness(),
+            refresh_key: &self.live.flow_keys().refresh,
+            snapshot,
+            store: self.live.store(),
+        }
+    }
 }
 
 /// The metadata document as it is served.
@@ -65,11 +97,15 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route(&below(discovery::TOKEN), only(post(token_endpoint)))
         .route(&below(discovery::INTROSPECT), only(post(introspection_endpoint)))
         .route(&below(discovery::REVOKE), only(post(revocation_endpoint)))
+        .route(&below(discovery::AUTHORIZE), only(get(authorize::endpoint).post(authorize::endpoint)))
+        .route(&below(discovery::CONSENT), only(post(authorize::consent)))
+        .route(&below(discovery::USERINFO), only(get(userinfo::endpoint).post(userinfo::endpoint)))
         .route(&below(discovery::JWKS), only(get(jwks)))
         .route(&discovery::oauth_path(&app.issuer), only(get(metadata_document)))
         .route(&discovery::openid_path(&app.issuer), only(get(metadata_document)))
         .route("/health/live", only(get(health_live)))
         .route("/health/ready", only(get(health_ready)));
+    router = people::routes(router, below);
     router = router.fallback(|| async { Refusal::NotFound });
     router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), answer::observe)).with_state(app)
 }
@@ -79,23 +115,28 @@ fn only(methods: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
     methods.fallback(|| async { Refusal::Method })
 }
 
-/// RFC 6749 §3.2. Reads the snapshot, writes nothing, takes no lock, for a client that gives its secret. For one that
-/// gives an assertion the store is asked once: whether it was used before.
-async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Result<Response, Refusal> {
-    let form = Form::read(request, &app).await?;
+/// RFC 6749 §3.2. An answer to a DPoP proof brings the newest nonce, so that the client has it before its own ends:
+/// RFC 9449 §8.
+async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
+    let proved = request.headers().contains_key(DPOP);
+    let mut response = token_response(&app, request).await.into_response();
+    if proved && let Ok(Some(nonce)) = app.dpop.nonce(app.clock.now(), app.live.randomness()) {
+        answer::add(&mut response, DPOP_NONCE, &nonce);
+    }
+    response
+}
+
+/// Reads the snapshot, writes nothing, takes no lock, for a client that gives its secret. For one that gives an
+/// assertion the store is asked once: whether it was used before. That is asked last, so that an assertion whose DPoP
+/// proof needs a nonce can be sent again with one.
+async fn token_response(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
+    let form = Form::read(request, app).await?;
     let snapshot = form.snapshot(&app.live);
-    let caller = form.authenticate(&app, &snapshot).await?;
-    let x5t_s256 = client_certificate::binding(caller.client(), form.certificate.as_ref());
-    let x5t_s256 = x5t_s256.map_err(|error| by(&caller, error))?;
-    let ground = Ground {
-        confirmation: &Confirmation { x5t_s256, ..Confirmation::default() },
-        issuer: &app.issuer,
-        max_lifetime_seconds: app.max_lifetime_seconds,
-        now: app.clock.now(),
-        randomness: app.live.randomness(),
-        snapshot: &snapshot,
-        store: app.live.store(),
-    };
+    let proof = form.prove(app, &snapshot).await?;
+    let x5t_s256 = client_certificate::binding(proof.client(), form.certificate.as_ref())?;
+    let confirmation = Confirmation { jkt: form.jkt(app, proof.client()).await?, x5t_s256 };
+    let caller = proof.complete(app.live.store(), app.clock.now()).await?;
+    let ground = app.ground(&snapshot, &confirmation);
     let granted =
         token::answer(&caller, &form.parameters, ground).await.map_err(|error| by(&caller, error))?;
     answer::private_json(&caller, &granted)
@@ -109,8 +150,8 @@ async fn introspection_endpoint(
     let form = Form::read(request, &app).await?;
     let snapshot = form.snapshot(&app.live);
     let caller = form.authenticate(&app, &snapshot).await?;
-    let now = app.clock.now();
-    let said = introspect::answer(&caller, &form.parameters, &snapshot, &app.issuer, now);
+    let bearer = Confirmation::default();
+    let said = introspect::answer(&caller, &form.parameters, app.ground(&snapshot, &bearer)).await;
     answer::private_json(&caller, &said.map_err(|error| by(&caller, error))?)
 }
 
@@ -122,12 +163,12 @@ async fn revocation_endpoint(
     let form = Form::read(request, &app).await?;
     let snapshot = app.live.snapshot_owned();
     let caller = form.authenticate(&app, &snapshot).await?;
-    let now = app.clock.now();
-    let marked =
-        revoke::answer(&caller, &form.parameters, &snapshot, app.live.store(), &app.issuer, now).await;
-    if let Some(jti) = marked.map_err(|error| by(&caller, error))? {
-        let refreshed = app.live.refresh(now).await;
-        if !app.live.snapshot().revocations.contains(&jti) {
+    let bearer = Confirmation::default();
+    let ground = app.ground(&snapshot, &bearer);
+    let marked = revoke::answer(&caller, &form.parameters, ground).await;
+    if let Some(mark) = marked.map_err(|error| by(&caller, error))? {
+        let refreshed = app.live.refresh(ground.now).await;
+        if !app.live.snapshot().revocations.contains(&mark) {
             refreshed.map_err(|cause| by(&caller, cause.into()))?;
         }
     }
@@ -171,6 +212,8 @@ fn by(caller: &Authenticated, error: OAuthError) -> Refusal {
 /// A form request: its parameters and what may authenticate it.
 struct Form {
     authorization: Vec<Zeroizing<Vec<u8>>>,
+    /// The DPoP headers.
+    proofs: Vec<Vec<u8>>,
     certificate: Option<Arc<PeerCertificate>>,
     parameters: Parameters,
 }
@@ -178,21 +221,10 @@ struct Form {
 impl Form {
     /// RFC 6749 §3.2 and §2.3.1: a form in the body, nothing in the address.
     async fn read(request: Request<Body>, app: &App) -> Result<Self, Refusal> {
-        let (head, body) = request.into_parts();
-        if head.uri.query().is_some_and(|query| !query.is_empty()) {
+        if request.uri().query().is_some_and(|query| !query.is_empty()) {
             return Err(OAuthError::new(Code::InvalidRequest, "parameters belong into the body").into());
         }
-        check_form(&head.headers)?;
-        let body = Limited::new(body, app.max_body_bytes).collect();
-        let body = tokio::time::timeout(app.request_timeout, body).await.map_err(|_| Refusal::TooSlow)?;
-        let body = body.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
-            Some(_) => Refusal::TooLarge,
-            None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
-        })?;
-        let values = head.headers.get_all(AUTHORIZATION).iter();
-        let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
-        let certificate = head.extensions.get::<Arc<PeerCertificate>>().cloned();
-        Ok(Self { authorization, certificate, parameters: Parameters::parse(&body.to_bytes())? })
+        read_form(request, app).await
     }
 
     /// One atomic load; one that may be held while the store is asked, where it will be.
@@ -201,12 +233,19 @@ impl Form {
         // By a secret, that is: for everything else a signature, a document or the store may have to be waited for.
         let secret = !self.authorization.is_empty() || self.parameters.value("client_secret").is_some();
         match self.parameters.value(client_assertion::ASSERTION) {
-            None if secret && at_once(self.parameters.value("grant_type")) => live.snapshot(),
+            None if secret && self.proofs.is_empty() && at_once(self.parameters.value("grant_type")) => {
+                live.snapshot()
+            }
             _ => Guard::from_inner(live.snapshot_owned()),
         }
     }
 
     async fn authenticate(&self, app: &App, snapshot: &Snapshot) -> Result<Authenticated, OAuthError> {
+        self.prove(app, snapshot).await?.complete(app.live.store(), app.clock.now()).await
+    }
+
+    /// Who asks, before anything is used up.
+    async fn prove(&self, app: &App, snapshot: &Snapshot) -> Result<Proof, OAuthError> {
         let headers: Vec<&[u8]> = self.authorization.iter().map(|value| value.as_slice()).collect();
         let now = app.clock.now();
         let certificate = self.certificate.as_ref();
@@ -220,9 +259,38 @@ impl Form {
             sealer: app.live.sealer(),
             verifiers: &app.verifiers,
         };
-        let proof = client_auth::authenticate(shown, means).await?;
-        proof.complete(app.live.store(), now).await
+        client_auth::authenticate(shown, means).await
     }
+
+    /// The thumbprint of the key that a token request shows to hold, RFC 9449 §5.
+    async fn jkt(&self, app: &App, client: &Client) -> Result<Option<String>, OAuthError> {
+        let proofs: Vec<&[u8]> = self.proofs.iter().map(Vec::as_slice).collect();
+        let request = dpop::Request {
+            client: &client.id,
+            method: "POST",
+            proofs: &proofs,
+            token: None,
+            url: &app.issuer.endpoint(discovery::TOKEN),
+        };
+        app.dpop.check(request, app.live.store(), app.live.randomness(), app.clock.now()).await
+    }
+}
+
+/// A form in the body, whatever the address says.
+async fn read_form(request: Request<Body>, app: &App) -> Result<Form, Refusal> {
+    let (head, body) = request.into_parts();
+    check_form(&head.headers)?;
+    let body = Limited::new(body, app.max_body_bytes).collect();
+    let body = tokio::time::timeout(app.request_timeout, body).await.map_err(|_| Refusal::TooSlow)?;
+    let body = body.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
+        Some(_) => Refusal::TooLarge,
+        None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
+    })?;
+    let values = head.headers.get_all(AUTHORIZATION).iter();
+    let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
+    let proofs = head.headers.get_all(DPOP).iter().map(|value| value.as_bytes().to_vec()).collect();
+    let certificate = head.extensions.get::<Arc<PeerCertificate>>().cloned();
+    Ok(Form { authorization, certificate, proofs, parameters: Parameters::parse(&body.to_bytes())? })
 }
 
 /// The content is a form, and not a compressed one.

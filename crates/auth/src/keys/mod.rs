@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey, PublicKey, UnixSeconds};
@@ -21,6 +22,22 @@ use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
 pub use rotation::{Policy, Stage, State, Step, plan, withdraw};
 pub use seal::{Sealer, Secret};
+
+/// The MAC keys of the flows, each for one purpose, the same on every server of one store.
+#[derive(Debug)]
+pub struct FlowKeys {
+    /// Of refresh tokens.
+    pub refresh: hmac::Key,
+    /// Of the mark that a sign-in page was shown.
+    pub sign_in: hmac::Key,
+}
+
+impl FlowKeys {
+    /// Derives them.
+    pub fn derive(sealer: &Sealer) -> Result<Self, Error> {
+        Ok(Self { refresh: sealer.mac_key("refresh token v1")?, sign_in: sealer.mac_key("sign-in page v1")? })
+    }
+}
 
 /// A key of the server.
 #[derive(Clone, Debug)]

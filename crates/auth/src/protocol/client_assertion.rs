@@ -49,6 +49,11 @@ pub struct SingleUse {
 }
 
 impl SingleUse {
+    /// Whose it is.
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
     /// Asks the store: of any number of presentations, on any number of nodes, exactly one goes on.
     /// RFC 7523 §3, item 7.
     /// Errors: `invalid_client` for each but the first.

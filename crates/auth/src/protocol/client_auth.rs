@@ -18,7 +18,7 @@ use crate::outbound::KeySets;
 use crate::store::Store;
 use crate::verifiers::Verifiers;
 
-/// A client that has proved who it is. Only [`Proof::complete`] hands one out.
+/// A client that has proved who it is, as far as its registered method can. Only [`Proof::complete`] hands one out.
 #[derive(Clone, Debug)]
 pub struct Authenticated(Arc<Client>);
 
@@ -94,13 +94,21 @@ fn later() -> OAuthError {
 #[must_use]
 #[derive(Debug)]
 pub enum Proof {
-    /// Everything: the client knows its secret, or holds the key of its certificate.
+    /// Everything: the client knows its secret, holds the key of its certificate, or has nothing to prove.
     Complete(Authenticated),
     /// Everything but that the assertion was not used before: the store decides.
     Once(SingleUse),
 }
 
 impl Proof {
+    /// Who it will be. Nothing may be given out for this yet.
+    pub fn client(&self) -> &Client {
+        match self {
+            Proof::Complete(caller) => caller.client(),
+            Proof::Once(assertion) => assertion.client(),
+        }
+    }
+
     /// The client, once the store has been asked, where it must be.
     /// Errors: those of [`SingleUse::spend`].
     pub async fn complete(self, store: &dyn Store, now: UnixSeconds) -> Result<Authenticated, OAuthError> {
@@ -124,7 +132,7 @@ pub async fn authenticate(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, O
     let posted = parameters.value("client_secret");
     let asserted = [ASSERTION, ASSERTION_TYPE].into_iter().any(|name| parameters.value(name).is_some());
     let credentials = match (shown.authorization, posted, asserted) {
-        ([], None, false) => return by_certificate(shown, means).await,
+        ([], None, false) => return by_id(shown, means).await,
         ([], None, true) => {
             return client_assertion::check(parameters, means).await.map(Proof::Once);
         }
@@ -151,22 +159,29 @@ pub async fn authenticate(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, O
     Ok(Proof::Complete(Authenticated(Arc::clone(client))))
 }
 
-/// RFC 8705 §2: `client_id` says who it is, and the certificate shows it.
-async fn by_certificate(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> {
-    let (Some(id), Some(certificate)) = (shown.parameters.value("client_id"), shown.certificate) else {
-        return Err(refused("client authentication is missing"));
+/// RFC 8705 §2: `client_id` says who it is, and the certificate shows it. A public client only says who it is, RFC 6749
+/// §3.2.1.
+async fn by_id(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> {
+    let missing = || refused("client authentication is missing");
+    let id = shown.parameters.value("client_id").ok_or_else(missing)?;
+    let client = means.clients.by_id(id);
+    let client = match (client, shown.certificate) {
+        (Some(client), _) if client.authentication.method() == AuthMethod::None => client,
+        (_, None) => return Err(missing()),
+        (None, Some(_)) => return Err(refused(FAILED).hint("no client has the id that was given")),
+        (Some(client), Some(certificate)) => {
+            match &client.authentication {
+                Authentication::TlsClientAuth(name) => {
+                    client_certificate::check_name(certificate, client, name, means).await?;
+                }
+                Authentication::SelfSignedTlsClientAuth(keys) => {
+                    client_certificate::check_registered(certificate, client, keys, means).await?;
+                }
+                _ => check_method(client, AuthMethod::TlsClientAuth)?,
+            }
+            client
+        }
     };
-    let client =
-        means.clients.by_id(id).ok_or_else(|| refused(FAILED).hint("no client has the id that was given"))?;
-    match &client.authentication {
-        Authentication::TlsClientAuth(name) => {
-            client_certificate::check_name(certificate, client, name, means).await?;
-        }
-        Authentication::SelfSignedTlsClientAuth(keys) => {
-            client_certificate::check_registered(certificate, client, keys, means).await?;
-        }
-        _ => check_method(client, AuthMethod::TlsClientAuth)?,
-    }
     Ok(Proof::Complete(Authenticated(Arc::clone(client))))
 }
 

@@ -1,12 +1,16 @@
 //! The token endpoint, RFC 6749 §3.2: hands the request to the flow of its grant.
 
+use aws_lc_rs::hmac;
 use sealstone_jose::UnixSeconds;
 use serde::Serialize;
 
-use super::{Authenticated, Code, Confirmation, OAuthError, Parameters, token_client};
-use crate::client::Grant;
+use super::{Authenticated, Code, Confirmation, OAuthError, Parameters};
+use super::{dpop, granted, token_client, token_code, token_refresh};
+use crate::Error;
+use crate::client::{Client, Grant};
 use crate::clock::Randomness;
 use crate::issuer::Issuer;
+use crate::keys::ServerKey;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
@@ -23,10 +27,36 @@ pub struct Ground<'a> {
     pub now: UnixSeconds,
     /// Chance.
     pub randomness: &'a dyn Randomness,
+    /// What refresh tokens are made with.
+    pub refresh_key: &'a hmac::Key,
     /// Clients, keys, revocations.
     pub snapshot: &'a Snapshot,
     /// The truth, for the grants that are used up.
     pub store: &'a dyn Store,
+}
+
+impl<'a> Ground<'a> {
+    /// How long a token of the client lives.
+    pub(crate) fn lifetime(&self, client: &Client) -> u64 {
+        client.token_lifetime_seconds.min(self.max_lifetime_seconds)
+    }
+
+    /// The key that signs the client's tokens.
+    /// Errors: `server_error` if its algorithm is no longer enabled.
+    pub(crate) fn signing_key(&self, client: &Client) -> Result<&'a ServerKey, OAuthError> {
+        self.snapshot.keys.active(client.algorithm).ok_or_else(|| {
+            OAuthError::new(Code::ServerError, "the server could not answer").hint(format!(
+                "client `{}` is to have {} tokens, which `tokens.algorithms` does not enable",
+                client.id,
+                client.algorithm.name()
+            ))
+        })
+    }
+
+    /// See [`granted::end_family`].
+    pub(crate) async fn end_family(&self, family: &str) -> Result<(), Error> {
+        granted::end_family(family, self.max_lifetime_seconds, self.store, self.now).await
+    }
 }
 
 /// A successful answer, RFC 6749 §5.1.
@@ -36,6 +66,12 @@ pub struct TokenResponse {
     pub access_token: String,
     /// Its lifetime.
     pub expires_in: u64,
+    /// Who signed in, OpenID Connect Core §3.1.3.3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token: Option<String>,
+    /// What the next access token is to be had for, RFC 6749 §1.5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<String>,
     /// Its scopes; left out if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
@@ -44,14 +80,15 @@ pub struct TokenResponse {
 }
 
 impl std::fmt::Debug for TokenResponse {
-    /// Everything but the token.
+    /// Everything but the tokens.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TokenResponse").field("scope", &self.scope).finish_non_exhaustive()
     }
 }
 
 /// Answers a token request.
-/// Errors: `unsupported_grant_type`, `unauthorized_client`, and those of the flow.
+/// Errors: `unsupported_grant_type`, `unauthorized_client`, `invalid_dpop_proof` without a proof from a client that
+/// always sends one (RFC 9449 §5.2), and those of the flow.
 pub async fn answer(
     caller: &Authenticated,
     parameters: &Parameters,
@@ -64,7 +101,12 @@ pub async fn answer(
     if !caller.client().grants.contains(&grant) {
         return Err(OAuthError::new(Code::UnauthorizedClient, "the client may not use this grant"));
     }
+    if caller.client().dpop_bound_access_tokens && ground.confirmation.jkt.is_none() {
+        return Err(dpop::missing());
+    }
     match grant {
+        Grant::AuthorizationCode => token_code::grant(caller, parameters, ground).await,
         Grant::ClientCredentials => token_client::grant(caller, parameters, ground),
+        Grant::RefreshToken => token_refresh::grant(caller, parameters, ground).await,
     }
 }

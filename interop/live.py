@@ -2,6 +2,7 @@
 
 import json
 
+import proofs
 from base64url import decode
 from ours import Server
 from partner import Broken, Refused
@@ -12,9 +13,11 @@ DOCUMENTS = ["oauth-authorization-server", "openid-configuration"]
 
 
 def server(report, levels, sealstone, partners, clients, work):
-    stopped = Server(sealstone, [*levels, "ES256"], work)  # ES256: a verifier must find its key among others
+    certificates = proofs.Certificates(work)
+    stopped = Server(sealstone, [*levels, "ES256"], work, certificates.authority)  # ES256: a verifier must find its key among others
     accounts = {level: {method: stopped.add_client(level, method) for method in METHODS} for level in levels}
     bound = {level: stopped.add_client(level, METHODS[0], "--dpop-bound-access-tokens") for level in levels}
+    ways = {level: proofs.register(stopped, level, sealstone, work, certificates) for level in levels}
     with stopped as running:
         for level, by_method in accounts.items():
             with report.case(sealstone, "server", "access token over TLS", level) as given:
@@ -28,6 +31,7 @@ def server(report, levels, sealstone, partners, clients, work):
             for client in clients:
                 for document, method in zip(DOCUMENTS, METHODS):
                     flow(report, level, client, running, by_method[method], document, method)
+                proofs.flows(report, level, client, running, sealstone, ways[level])
                 if "fetch-bound-token" in client.asks:
                     bound_tokens(report, level, client, running, bound[level])
 

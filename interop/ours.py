@@ -83,7 +83,7 @@ class Sealstone:
 class Server:
     """`sealstone serve` on a loopback port with a certificate that it makes itself."""
 
-    def __init__(self, sealstone, algorithms, work):
+    def __init__(self, sealstone, algorithms, work, client_ca):
         self._sealstone = sealstone
         self.issuer = f"https://127.0.0.1:{free_port()}"
         self.ca = work / "data/tls-self-signed.pem"
@@ -92,17 +92,18 @@ class Server:
             f'data_dir = "{work}/data"\n'
             f'listen = "{urllib.parse.urlsplit(self.issuer).netloc}"\n'
             f'issuer = "{self.issuer}"\n'
+            f'[tls]\nclient_ca = "{client_ca}"\n'
             f"[tokens]\nalgorithms = {json.dumps(algorithms)}\n"
         )
 
-    def add_client(self, level, method, *more):
+    def add_client(self, level, method, *more, called=None):
         """Registers a client whose tokens are signed at `level` and which proves itself by `method`."""
-        client_id = f"interop-{level.lower()}-{method}{''.join(more)}"
+        client_id = f"interop-{level.lower()}-{method}-{called or ''.join(more)}"
         said = self._sealstone.run(
             "client", "add", "--config", self._config, "--id", client_id, "--alg", level,
             "--auth-method", method, *more, "--json",
         )  # fmt: skip
-        return {name: json.loads(said)[name] for name in ("client_id", "client_secret")}
+        return {name: value for name, value in json.loads(said).items() if name in ("client_id", "client_secret")}
 
     def fetch_token(self, client):
         """client_credentials with client_secret_basic (RFC 6749 §4.4 and §2.3.1), with nobody's library."""

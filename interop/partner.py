@@ -41,6 +41,7 @@ class Partner:
         self.engine = hello["engine"]
         self.asks = hello["asks"]
         self.writes, self.reads = hello.get("writes", []), hello.get("reads", [])
+        self.methods, self.signs = hello.get("methods", []), hello.get("signs", [])
         self.deterministic = hello.get("deterministic", False)
 
     def make_key(self, level, **seed):

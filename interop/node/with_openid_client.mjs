@@ -1,18 +1,51 @@
 // openid-client is the OAuth client; oauth4webapi, which it stands on, is the resource server that checks the token.
 import { readFileSync } from 'node:fs'
+import https from 'node:https'
 import tls from 'node:tls'
+import { importJWK } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
 import { Refused, serve } from './wire.mjs'
 
 let config
 
-async function discover({ issuer, ca, client_id, client_secret, method, document }) {
+async function discover({ issuer, ca, client_id, client_secret, method, document, ...proof }) {
   tls.setDefaultCACertificates([readFileSync(ca, 'utf8')])
-  const auth = { client_secret_basic: client.ClientSecretBasic, client_secret_post: client.ClientSecretPost }[method]
   const algorithm = { 'openid-configuration': 'oidc', 'oauth-authorization-server': 'oauth2' }[document]
-  config = await client.discovery(new URL(issuer), client_id, undefined, auth(client_secret), { algorithm })
+  const options = { algorithm, ...(proof.certificate && { [client.customFetch]: withCertificate(ca, proof) }) }
+  const auth = await METHODS[method](client_secret, proof)
+  config = await client.discovery(new URL(issuer), client_id, undefined, auth, options)
   return { metadata: config.serverMetadata() }
+}
+
+const METHODS = {
+  client_secret_basic: client.ClientSecretBasic,
+  client_secret_post: client.ClientSecretPost,
+  client_secret_jwt: (secret) => client.ClientSecretJwt(secret),
+  private_key_jwt: async (_, { key, alg }) => {
+    const { kid } = JSON.parse(key)
+    return client.PrivateKeyJwt({ key: await importJWK(JSON.parse(key), alg), kid })
+  },
+  tls_client_auth: () => client.TlsClientAuth(),
+  self_signed_tls_client_auth: () => client.TlsClientAuth(),
+}
+
+/** The library leaves the handshake to the caller: its fetch, over Node's TLS. */
+const withCertificate = (ca, { certificate, certificate_key }) => {
+  const [trusted, cert, key] = [ca, certificate, certificate_key].map((path) => readFileSync(path, 'utf8'))
+  const agent = new https.Agent({ ca: trusted, cert, key, keepAlive: true })
+  return (url, { method, headers, body }) =>
+    new Promise((resolve, reject) => {
+      const request = https.request(url, { agent, method, headers: Object.fromEntries(new Headers(headers)) }, (answer) => {
+        const chunks = []
+        answer.on('error', reject).on('data', (chunk) => chunks.push(chunk))
+        answer.on('end', () => {
+          const content = chunks.length ? Buffer.concat(chunks) : null
+          resolve(new Response(content, { status: answer.statusCode, headers: answer.headers }))
+        })
+      })
+      request.on('error', reject).end(body?.toString())
+    })
 }
 
 const fetchToken = async () => ({ response: await client.clientCredentialsGrant(config) })
@@ -83,4 +116,7 @@ await serve('openid-client', {
   revoke: refusing(revoke),
   'check-access-token': refusing(checkAccessToken),
   'check-bound-token': refusing(checkBoundToken),
+}, {
+  methods: ['client_secret_jwt', 'private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth'],
+  signs: ['ES256', 'ML-DSA-44', 'ML-DSA-65', 'ML-DSA-87'],
 })

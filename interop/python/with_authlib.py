@@ -1,19 +1,47 @@
 """authlib: the OAuth client of many Python web frameworks, here over requests."""
 
+import json
+import time
+
 from authlib.integrations.base_client import OAuthError
 from authlib.integrations.requests_client import OAuth2Session
+from authlib.oauth2.rfc7523 import ClientSecretJWT, PrivateKeyJWT
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata, get_well_known_url
+from joserfc.jwk import ECKey
 
 from wire import Refused, serve
 
 session = metadata = None
+CERTIFICATES = ["tls_client_auth", "self_signed_tls_client_auth"]
 
 
-def discover(issuer, ca, client_id, client_secret, method, document):
+class FiveMinutes:
+    """The library's assertions last an hour, and given claims are given once: jti included."""
+
+    def sign(self, auth, token_endpoint):
+        self.claims = {"exp": int(time.time()) + 60}
+        return super().sign(auth, token_endpoint)
+
+
+class ShortSecretJWT(FiveMinutes, ClientSecretJWT):
+    pass
+
+
+class ShortPrivateKeyJWT(FiveMinutes, PrivateKeyJWT):
+    pass
+
+
+def discover(issuer, ca, client_id, method, document, client_secret=None, key=None, alg=None, certificate=None,
+             certificate_key=None):  # fmt: skip
     """RFC 8414 §3; the library judges what RFC 8414 §2 says of each member."""
     global session, metadata
-    methods = {"token_endpoint_auth_method": method, "revocation_endpoint_auth_method": method}  # by default, Basic
-    session = OAuth2Session(client_id, client_secret, **methods)
+    spoken = "none" if method in CERTIFICATES else method  # the library then sends client_id: RFC 8705 §2
+    methods = {"token_endpoint_auth_method": spoken, "revocation_endpoint_auth_method": spoken}  # by default, Basic
+    secret = ECKey.import_key(json.loads(key)) if key else client_secret
+    session = OAuth2Session(client_id, secret, **methods)
+    session.register_client_auth_method(ShortSecretJWT(issuer))  # what is called token_endpoint becomes `aud`
+    session.register_client_auth_method(ShortPrivateKeyJWT(issuer, alg=alg))
+    session.cert = (certificate, certificate_key) if certificate else None
     session.verify, session.trust_env = ca, False  # else a variable of the environment outweighs `ca`
     url = get_well_known_url(issuer, external=True, suffix=document)
     metadata = AuthorizationServerMetadata(of_json(session.get(url, withhold_token=True)))
@@ -45,4 +73,5 @@ def of_json(answer):
 
 
 asks = {"discover": discover, "fetch-token": fetch_token, "introspect": introspect, "revoke": revoke}
-serve("authlib", "none", asks)
+methods = ["client_secret_jwt", "private_key_jwt", *CERTIFICATES]
+serve("authlib", "none", asks, methods=methods, signs=["ES256"])

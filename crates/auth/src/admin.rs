@@ -12,13 +12,14 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 
 use crate::Error;
 use crate::client::{
-    self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Grant, SharedSecret,
+    self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
+    ClientSecret, CodeFlow, Grant, KeySource, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
 use crate::keys::Sealer;
+use crate::outbound;
 use crate::people::Passwords;
 use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
@@ -31,6 +32,7 @@ pub const DEFAULT_TOKEN_LIFETIME_SECONDS: u64 = 900;
 /// A store in an administrator's hands.
 pub struct Admin {
     algorithms: Vec<Algorithm>,
+    allow_private_addresses: bool,
     auth_methods: Vec<AuthMethod>,
     /// Whether this server's listener asks for certificates.
     certificates: bool,
@@ -104,7 +106,7 @@ pub enum NewAuthentication {
     /// `private_key_jwt`, with the client's public keys.
     PrivateKeyJwt(AssertionKeys),
     /// `self_signed_tls_client_auth`, with the client's certificates or their keys.
-    SelfSignedTlsClientAuth(ClientKeys),
+    SelfSignedTlsClientAuth(KeySource),
     /// `tls_client_auth`, with the name that its certificates bear.
     TlsClientAuth(CertificateName),
 }
@@ -166,6 +168,7 @@ impl Admin {
     ) -> Self {
         Self {
             algorithms: config.tokens.algorithms.clone(),
+            allow_private_addresses: config.outbound.allow_private_addresses,
             auth_methods: config.auth_methods(),
             certificates: config.asks_for_certificates(),
             clock,
@@ -297,7 +300,18 @@ impl Admin {
             return invalid("certificate", what, CERTIFICATES_NEED);
         }
         match &new.authentication {
-            NewAuthentication::PrivateKeyJwt(AssertionKeys { keys, .. }) => {
+            NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Url(uri), .. })
+            | NewAuthentication::SelfSignedTlsClientAuth(KeySource::Url(uri)) => {
+                let private = self.allow_private_addresses;
+                match uri.address().filter(|address| !outbound::address::is_allowed(*address, private)) {
+                    None => Ok(()),
+                    Some(address) => {
+                        let hint = "`outbound.allow_private_addresses` in the configuration lets the server fetch from it";
+                        invalid("jwks_uri", format!("{address} is not a public address"), hint)
+                    }
+                }
+            }
+            NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Value(keys), .. }) => {
                 let set = keys.set();
                 if (1..=MOST_KEYS).contains(&set.keys().len()) {
                     return Ok(());
@@ -307,7 +321,7 @@ impl Admin {
                 let what = format!("{} usable keys{}", set.keys().len(), unused.unwrap_or_default());
                 invalid("JWK set", what, "1 to 16 public keys (EC, Ed25519 or ML-DSA) in `keys`")
             }
-            NewAuthentication::SelfSignedTlsClientAuth(keys) => {
+            NewAuthentication::SelfSignedTlsClientAuth(KeySource::Value(keys)) => {
                 if (1..=MOST_KEYS).contains(&keys.certificates()) {
                     return Ok(());
                 }

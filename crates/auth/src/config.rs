@@ -34,6 +34,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The logs.
     pub log: Log,
+    /// What the server fetches.
+    pub outbound: Outbound,
     /// The cost of passwords.
     pub passwords: Passwords,
     /// How long people stay signed in.
@@ -132,6 +134,20 @@ pub enum LogLevel {
     Info,
     /// And each connection.
     Debug,
+}
+
+/// `[outbound]`: what the server fetches because a client's registration says so (`jwks_uri`). Over HTTPS and TLS 1.3,
+/// without a proxy.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Outbound {
+    /// Whether addresses of this machine and of private networks may be fetched from. Whoever registers a client then
+    /// chooses what this server asks within.
+    pub allow_private_addresses: bool,
+    /// The authorities that certify those servers, PEM. Without it, those that the system trusts.
+    pub ca: Option<PathBuf>,
+    /// From a fetch's beginning to its end.
+    pub timeout_seconds: NonZeroU64,
 }
 
 /// `[passwords]`: argon2id, RFC 9106. A password set at another cost is hashed anew when its user next signs in.
@@ -244,6 +260,7 @@ impl Default for Config {
             keys: Keys::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
+            outbound: Outbound::default(),
             passwords: Passwords::default(),
             sessions: Sessions::default(),
             shutdown: Shutdown::default(),
@@ -275,6 +292,12 @@ impl Default for Http {
 impl Default for Keys {
     fn default() -> Self {
         Self { active_seconds: seconds(90 * 86_400), publish_seconds: seconds(86_400) }
+    }
+}
+
+impl Default for Outbound {
+    fn default() -> Self {
+        Self { allow_private_addresses: false, ca: None, timeout_seconds: seconds(5) }
     }
 }
 

@@ -22,6 +22,8 @@
 //! | `http` | addresses, methods, headers, statuses, connections | what a flow decides |
 //! | [`snapshot`] | what the token path reads | who asks |
 //! | [`store`] | versioned records | what they mean |
+//! | [`outbound`] | what a client publishes elsewhere | what it is for |
+//! | [`verifiers`] | threads for the signatures of others | whose they are |
 //! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
 //! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
@@ -38,17 +40,19 @@ mod http;
 mod issuer;
 pub mod keys;
 pub mod log;
+pub mod outbound;
 pub mod people;
 pub mod protocol;
 mod run;
 pub mod snapshot;
 pub mod store;
 pub mod tls;
+pub mod verifiers;
 
 pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Grant, RedirectUri, RefreshLifetime, SharedSecret,
+    ClientSecret, CodeFlow, Consent, Grant, JwksUri, KeySource, RedirectUri, RefreshLifetime, SharedSecret,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

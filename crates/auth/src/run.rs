@@ -16,11 +16,13 @@ use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
 use crate::keys::Policy;
+use crate::outbound::{KeySets, Outbound, Resolver, SystemResolver};
 use crate::people::People;
 use crate::protocol::dpop::Dpop;
 use crate::snapshot::Live;
 use crate::store::{Sqlite, Store};
 use crate::tls::{self, Identity, Terms};
+use crate::verifiers::Verifiers;
 use crate::{Error, data_dir};
 
 /// The parts of the world that a server needs and a test replaces.
@@ -30,13 +32,20 @@ pub struct World {
     pub clock: Arc<dyn Clock>,
     /// Chance.
     pub randomness: Arc<dyn Randomness>,
+    /// Finds the addresses of hosts.
+    pub resolver: Arc<dyn Resolver>,
     /// The truth; `None` opens SQLite in the data directory.
     pub store: Option<Arc<dyn Store>>,
 }
 
 impl Default for World {
     fn default() -> Self {
-        Self { clock: Arc::new(SystemClock), randomness: Arc::new(OsRandomness), store: None }
+        Self {
+            clock: Arc::new(SystemClock),
+            randomness: Arc::new(OsRandomness),
+            resolver: Arc::new(SystemResolver),
+            store: None,
+        }
     }
 }
 
@@ -95,6 +104,7 @@ impl Server {
             anchors,
             clock: Arc::clone(&world.clock),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
+            key_sets: KeySets::new(Arc::new(Outbound::new(&config.outbound, Arc::clone(&world.resolver)))),
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
@@ -104,6 +114,7 @@ impl Server {
             metadata: http::metadata(&issuer, &config.tokens.algorithms, &config.auth_methods()),
             ready: AtomicBool::new(true),
             request_timeout: seconds(config.http.request_timeout_seconds),
+            verifiers: Verifiers::for_this_machine(),
             issuer,
         });
         tracing::info!(issuer = %app.issuer, address = %local_addr, tls = tls.is_some(), "listening");

@@ -346,7 +346,7 @@ async fn a_client_with_keys_needs_one_that_can_be_used() {
     let house = House::build().await;
     for keys in [&br#"{"keys":[]}"#[..], br#"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#] {
         let keys = ClientKeys::parse(keys).unwrap();
-        let keys = AssertionKeys { audience: AssertionAudience::Issuer, keys };
+        let keys = AssertionKeys { audience: AssertionAudience::Issuer, keys: keys.into() };
         let authentication = NewAuthentication::PrivateKeyJwt(keys);
         let wrong = house.admin.add_client(NewClient { authentication, ..NewClient::default() }).await;
         assert!(matches!(wrong, Err(sealstone_auth::Error::ClientInvalid { field: "JWK set", .. })));

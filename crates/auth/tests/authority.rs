@@ -51,7 +51,16 @@ impl Authority {
 
     /// An authority below this one.
     pub fn below(&self, name: &str, change: impl FnOnce(&mut CertificateParams)) -> Self {
-        let key = KeyPair::generate().unwrap();
+        self.below_with(name, &rcgen::PKCS_ECDSA_P256_SHA256, change)
+    }
+
+    pub fn below_with(
+        &self,
+        name: &str,
+        algorithm: &'static SignatureAlgorithm,
+        change: impl FnOnce(&mut CertificateParams),
+    ) -> Self {
+        let key = KeyPair::generate_for(algorithm).unwrap();
         let mut params = Self::params(name);
         change(&mut params);
         let certificate = params.signed_by(&key, &self.issuer).unwrap();

@@ -272,9 +272,21 @@ async fn rfc8705_s2_1_every_kind_of_key() {
         let keys = ClientKeys::parse(jwks(&[jwk_of(&identity)]).as_bytes()).unwrap();
         assert_eq!(keys.certificates(), 1, "{algorithm:?}");
         let registered = House::build().await;
-        registered.enrol(client(NewAuthentication::SelfSignedTlsClientAuth(keys))).await;
+        registered.enrol(client(NewAuthentication::SelfSignedTlsClientAuth(keys.into()))).await;
         assert!(show(&registered, &identity).await.is_ok(), "{algorithm:?} by its key");
+        // As a file of certificates, one of them with the same key.
+        let renewed = worker().self_signed(&identity.key).unwrap();
+        let pem = format!("{}{}", pem(&identity.chain[0]), renewed.pem());
+        let keys = ClientKeys::from_certificates(pem.as_bytes()).unwrap();
+        assert_eq!(keys.certificates(), 2, "{algorithm:?}");
+        let registered = House::build().await;
+        registered.enrol(client(NewAuthentication::SelfSignedTlsClientAuth(keys.into()))).await;
+        assert!(show(&registered, &identity).await.is_ok(), "{algorithm:?} by its certificate");
     }
+}
+
+fn pem(der: &[u8]) -> String {
+    format!("-----BEGIN CERTIFICATE-----\n{}\n-----END CERTIFICATE-----\n", STANDARD.encode(der))
 }
 
 pub fn jwks(keys: &[Value]) -> String {
@@ -302,7 +314,7 @@ pub fn jwk_of(identity: &Identity) -> Value {
 }
 
 pub fn registered(keys: &str) -> NewClient {
-    client(NewAuthentication::SelfSignedTlsClientAuth(ClientKeys::parse(keys.as_bytes()).unwrap()))
+    client(NewAuthentication::SelfSignedTlsClientAuth(ClientKeys::parse(keys.as_bytes()).unwrap().into()))
 }
 
 #[tokio::test]
@@ -397,9 +409,12 @@ async fn a_certificate_and_no_other_method() {
         ("post", NewAuthentication::ClientSecretPost),
         (
             "jwt",
-            NewAuthentication::PrivateKeyJwt(sealstone_auth::AssertionKeys { audience, keys: keys.clone() }),
+            NewAuthentication::PrivateKeyJwt(sealstone_auth::AssertionKeys {
+                audience,
+                keys: keys.clone().into(),
+            }),
         ),
-        ("pinned", NewAuthentication::SelfSignedTlsClientAuth(keys)),
+        ("pinned", NewAuthentication::SelfSignedTlsClientAuth(keys.into())),
     ] {
         house.enrol(NewClient { id: Some(id.into()), ..client(authentication) }).await;
         let form = format!("client_id={id}");

@@ -8,7 +8,7 @@ use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use rcgen::{DnType, KeyPair};
+use rcgen::{DnType, KeyPair, SanType};
 use rustls::ClientConfig;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -20,7 +20,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::authority::{Authority, Identity, subject, worker};
+use crate::authority::{Authority, Identity, subject, text, with_names, worker};
 use crate::mtls::{jwk_of, jwks, named, registered};
 use crate::support::{Answer, Credentials, Running, config, log_capture};
 
@@ -170,6 +170,24 @@ async fn a_resumed_connection_keeps_its_certificate() {
     server.stop().await;
 }
 
+/// RFC 9881: certificates of ML-DSA-87 to the root, nearly 18 kB of them. The handshake carries them, a ticket does not.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_post_quantum_chain() {
+    let (directory, authority) = (tempfile::tempdir().unwrap(), Authority::new("root"));
+    let server = Running::start(trusting(&directory, &authority)).await;
+    server.enrol(named("tls_client_auth_subject_dn", "CN=worker,O=Example")).await;
+    let upper = authority.below_with("upper", &rcgen::PKCS_ML_DSA_87, |_| {});
+    let lower = upper.below_with("lower", &rcgen::PKCS_ML_DSA_87, |_| {});
+    let identity = lower.certify_with(&worker(), &rcgen::PKCS_ML_DSA_87);
+    let bytes: usize = identity.chain.iter().map(|certificate| certificate.len()).sum();
+    assert!(identity.chain.len() == 3 && bytes > 17_000, "{bytes}");
+    for alpn in ["http/1.1", "h2"] {
+        let answer = send(&server, tls(&server, alpn, Some(&identity)), form(&server, "/token", GRANT)).await;
+        assert_eq!(answer.expect("a connection").status, 200);
+    }
+    server.stop().await;
+}
+
 /// A certificate is public: who does not hold its key gets no connection.
 #[tokio::test]
 async fn somebody_elses_certificate() {
@@ -206,7 +224,10 @@ async fn chains_that_are_too_much() {
     let filler = || authority.certificate.der().clone();
     assert_eq!(ask(&with(vec![filler(); 7])).await, Some(200));
     assert_eq!(ask(&with(vec![filler(); 8])).await, None, "nine certificates");
-    assert_eq!(ask(&with(vec![CertificateDer::from(vec![0x30; 33_000])])).await, None, "33 kB");
+    let large =
+        Identity::self_signed(&with_names(&[SanType::URI(text(&"u".repeat(16_000)))])).chain[0].clone();
+    assert_eq!(ask(&with(vec![large.clone()])).await, Some(200), "16 kB");
+    assert_eq!(ask(&with(vec![large; 2])).await, None, "32 kB");
     let junk = Identity { chain: vec![CertificateDer::from(vec![0x30, 0x00])], ..with(vec![]) };
     let provider = rustls::crypto::aws_lc_rs::default_provider();
     let key = provider.key_provider.load_private_key(junk.private_key()).unwrap();

@@ -1,15 +1,19 @@
 //! Properties of everything that reads what others wrote: no panic, one kind of refusal, and nothing lost on the way.
 
+use std::sync::Arc;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sealstone_auth::client::Clients;
 use sealstone_auth::keys::Sealer;
+use sealstone_auth::outbound::{KeySets, Outbound, SystemResolver};
 use sealstone_auth::protocol::client_auth::{Means, Shown};
 use sealstone_auth::protocol::client_certificate::Anchors;
 use sealstone_auth::protocol::{Code, Parameters, access_token, client_auth};
 use sealstone_auth::snapshot::Snapshot;
+use sealstone_auth::verifiers::Verifiers;
 use sealstone_auth::{Config, Error, Issuer};
 use sealstone_jose::UnixSeconds;
 
@@ -51,7 +55,17 @@ proptest! {
         let (clients, anchors) = (Clients::default(), Anchors::default());
         let shown = Shown { authorization: &[&header], certificate: None, parameters: &parameters };
         let (now, sealer) = (UnixSeconds(START), Sealer::from_key(&[7; 32]).unwrap());
-        let means = Means { anchors: &anchors, clients: &clients, issuer: &issuer, now, sealer: &sealer };
+        let outbound = Outbound::new(&Default::default(), Arc::new(SystemResolver));
+        let (key_sets, verifiers) = (KeySets::new(Arc::new(outbound)), Verifiers::new(1));
+        let means = Means {
+            anchors: &anchors,
+            clients: &clients,
+            issuer: &issuer,
+            key_sets: &key_sets,
+            now,
+            sealer: &sealer,
+            verifiers: &verifiers,
+        };
         let refused = at_once(client_auth::authenticate(shown, means)).unwrap_err();
         prop_assert_eq!(refused.code, Code::InvalidClient);
     }

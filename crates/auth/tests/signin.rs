@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex, mpsc};
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::http::request::Builder;
-use sealstone_auth::clock::OsRandomness;
 use sealstone_auth::config::TlsMode;
 use sealstone_auth::{Config, NewClient, NewUser, Password, World};
 
@@ -386,7 +385,7 @@ async fn whatever_is_shown_is_escaped() {
 async fn guesses_must_wait_and_a_known_browser_need_not() {
     let directory = tempfile::tempdir().unwrap();
     let clock = ManualClock::new();
-    let world = World { clock: clock.clone(), randomness: Arc::new(OsRandomness), store: None };
+    let world = World { clock: clock.clone(), ..World::default() };
     let server = shop(config(directory.path()), world).await;
     let mut own = Browser::default();
     own.sign_in(&server, "alice", SENTENCE).await;

@@ -21,6 +21,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use sealstone_auth::admin::{Admin, NewClient};
 use sealstone_auth::clock::OsRandomness;
 use sealstone_auth::keys::{Policy, Sealer};
+use sealstone_auth::outbound::{KeySets, Outbound, SystemResolver};
 use sealstone_auth::protocol::access_token::OwnToken;
 use sealstone_auth::protocol::client_auth::{Means, Proof, Shown};
 use sealstone_auth::protocol::client_certificate::{Anchors, PeerCertificate};
@@ -31,6 +32,7 @@ use sealstone_auth::snapshot::{Live, Snapshot};
 use sealstone_auth::store::{
     Answer as Kept, Kind, NewRecord, Record, Sqlite, Use, Version, Versions, Write as Written,
 };
+use sealstone_auth::verifiers::Verifiers;
 use sealstone_auth::{Clock, Config, Error, Issuer, Server, Store, World};
 use sealstone_jose::{Algorithm, UnixSeconds};
 use serde_json::Value;
@@ -79,8 +81,10 @@ pub struct House {
     pub admin: Admin,
     pub clock: Arc<ManualClock>,
     pub issuer: Issuer,
+    pub key_sets: KeySets,
     pub live: Live,
     pub store: Arc<dyn Store>,
+    pub verifiers: Verifiers,
 }
 
 impl House {
@@ -109,7 +113,9 @@ impl House {
         .await
         .unwrap();
         let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
-        Self { anchors: Anchors::default(), admin, clock, issuer, live, store }
+        let outbound = Outbound::new(&config.outbound, Arc::new(SystemResolver));
+        let (key_sets, verifiers) = (KeySets::new(Arc::new(outbound)), Verifiers::new(1));
+        Self { anchors: Anchors::default(), admin, clock, issuer, key_sets, live, store, verifiers }
     }
 
     /// Registers a client and takes it into the snapshot.
@@ -191,8 +197,10 @@ impl House {
             anchors: &self.anchors,
             clients: &snapshot.clients,
             issuer: &self.issuer,
+            key_sets: &self.key_sets,
             now: self.clock.now(),
             sealer: self.live.sealer(),
+            verifiers: &self.verifiers,
         }
     }
 

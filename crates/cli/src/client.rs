@@ -8,16 +8,16 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AssertionAudience, AssertionKeys, AuthMethod, Client, CodeFlow, Consent, Grant, NewAuthentication,
-    NewClient, RedirectUri, RefreshLifetime,
+    Admin, AuthMethod, Client, CodeFlow, Consent, Grant, NewClient, RedirectUri, RefreshLifetime,
 };
-use sealstone_jose::{Algorithm, JwkSet};
+use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
 use tokio::runtime::{Builder, Runtime};
 
+use crate::client_auth::{self, AuthOptions};
 use crate::clock::{parse_span, utc};
 use crate::error::Error;
-use crate::files::{Readers, Source, Target, shown};
+use crate::files::{Readers, Target, shown};
 use crate::flags;
 use crate::serve::load;
 use crate::terminal::{BOLD, DIM, Safe, Terminal};
@@ -41,16 +41,24 @@ Examples:
   sealstone client add --id billing --secret-out billing.secret
   sealstone client add --id gateway --resource https://orders.example --introspect-only
   sealstone client add --id billing --auth-method private_key_jwt --jwks billing.jwks
+  sealstone client add --id billing --auth-method tls_client_auth --tls-client-auth-san-dns billing.example.org
+  sealstone client add --id billing --auth-method self_signed_tls_client_auth --certificate billing.pem
   sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
   sealstone client add --id app --auth-method none --redirect-uri http://127.0.0.1/callback --scope openid
 
 With private_key_jwt the client keeps its key and no secret travels: each request brings a token that the \
 client has signed, with its id as iss and sub, the issuer as aud, an exp within 5 minutes and a jti that is \
-used once. The server keeps the public keys of --jwks; `sealstone key show --public --format jwk` \
-prints one for it.
+used once. The server keeps the public keys of --jwks, or fetches them from --jwks-uri; `sealstone key show \
+--public --format jwk` prints one for it. client_secret_jwt is the same with a MAC under the secret, which the \
+server then keeps sealed.
 
-The secret is 256 random bits. The server keeps only its hash, so it is shown here and never again. A \
-running server takes the client in within a second.")]
+With tls_client_auth the client shows a certificate in the TLS handshake that an authority of `tls.client_ca` \
+has certified and that bears exactly the name given here. With self_signed_tls_client_auth it shows one that \
+is registered itself: --certificate takes it as PEM, --jwks and --jwks-uri a JWK set with x5c, x5t#S256 or bare \
+keys. A proxy that ends TLS shows the server no certificate, and no header is believed.
+
+A secret is at least 256 random bits. The server keeps only its hash, or the secret sealed, so it is shown here and \
+never again. A running server takes the client in within a second.")]
 pub(crate) struct Add {
     #[command(flatten)]
     place: Place,
@@ -63,15 +71,8 @@ pub(crate) struct Add {
     /// What its tokens are signed with
     #[arg(long, value_name = "ALG", default_value = "ML-DSA-65", ignore_case = true, value_parser = flags::algorithm())]
     alg: Algorithm,
-    /// How it proves who it is; it has this one method and no other
-    #[arg(long, value_name = "METHOD", default_value = "client_secret_basic", value_parser = flags::auth_method())]
-    auth_method: AuthMethod,
-    /// The client's public keys as a JWK set, for private_key_jwt
-    #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
-    jwks: Option<OsString>,
-    /// Let its assertions name the token endpoint as audience too; only for a client that cannot be changed
-    #[arg(long, requires = "jwks")]
-    token_endpoint_audience: bool,
+    #[command(flatten)]
+    auth: AuthOptions,
     /// Refuse its token requests without a DPoP proof (RFC 9449), so that each of its tokens is bound to a key
     #[arg(long)]
     dpop_bound_access_tokens: bool,
@@ -174,7 +175,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
             "leave --secret-out away",
         ));
     }
-    let authentication = authentication(&options, secret_out.is_some())?;
+    let authentication = options.auth.read(secret_out.is_some())?;
     // Before the client is there: its secret must not be lost.
     secret_out.as_ref().map_or(Ok(()), |out| out.check(options.force))?;
     let grants = grants(&options);
@@ -190,7 +191,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         },
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
         grants,
-        tls_client_certificate_bound_access_tokens: false,
+        tls_client_certificate_bound_access_tokens: options.auth.tls_client_certificate_bound_access_tokens,
         id: options.id,
         name: options.name,
         resources: options.resource,
@@ -221,14 +222,22 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     }
     terminal.line(format_args!("{DIM}client id{DIM:#}      {}", client.id))?;
     match (secret_out, secret) {
-        (_, None) if client.authentication.method() == AuthMethod::None => Ok(()),
-        (_, None) => terminal.line(format_args!("{DIM}keys{DIM:#}           {}", key_names(&client))),
+        (_, None) => match client_auth::known_by(&client) {
+            Some((name, value)) => terminal.line(format_args!("{DIM}{name:<13}{DIM:#}  {value}")),
+            None => Ok(()),
+        },
         (Some(Target::Path(path)), _) => {
             terminal.line(format_args!("{DIM}client secret{DIM:#}  in {}, for you alone", shown(&path)))
         }
         (_, Some(secret)) => {
             terminal.line(format_args!("{DIM}client secret{DIM:#}  {}", secret.reveal()))?;
-            terminal.line("\nThis is the only time the secret is shown; the server keeps a hash of it.")
+            terminal.line(format_args!(
+                "\nThis is the only time the secret is shown; the server keeps {}.",
+                match client.authentication.shared_secret() {
+                    Some(_) => "it sealed",
+                    None => "a hash of it",
+                }
+            ))
         }
     }
 }
@@ -239,49 +248,13 @@ fn grants(options: &Add) -> BTreeSet<Grant> {
     if options.introspect_only {
         return grants;
     }
-    if options.auth_method != AuthMethod::None {
+    if options.auth.auth_method != AuthMethod::None {
         grants.insert(Grant::ClientCredentials);
     }
     if !options.redirect_uri.is_empty() {
         grants.extend([Grant::AuthorizationCode, Grant::RefreshToken]);
     }
     grants
-}
-
-/// The most that a file of keys may be.
-const MAX_JWKS: usize = 1_048_576;
-
-/// How the client will prove who it is; the keys come from their file.
-fn authentication(options: &Add, secret_out: bool) -> Result<NewAuthentication, Error> {
-    let Some(jwks) = options.jwks.clone().map(Source::from) else {
-        return match options.auth_method {
-            AuthMethod::ClientSecretBasic => Ok(NewAuthentication::ClientSecretBasic),
-            AuthMethod::ClientSecretPost => Ok(NewAuthentication::ClientSecretPost),
-            AuthMethod::None => Ok(NewAuthentication::None),
-            _ => Err(Error::usage("private_key_jwt needs the client's keys", "--jwks FILE gives them")),
-        };
-    };
-    if options.auth_method != AuthMethod::PrivateKeyJwt {
-        let hint = "--auth-method private_key_jwt goes with it";
-        return Err(Error::usage("--jwks is for a client that signs", hint));
-    }
-    if secret_out {
-        return Err(Error::usage("a client with keys has no secret", "leave --secret-out away"));
-    }
-    let text = jwks.read(MAX_JWKS)?;
-    let keys = JwkSet::parse(&text).map_err(|cause| Error::key(&jwks.name(), &cause, cause.hint()))?;
-    let audience = match options.token_endpoint_audience {
-        true => AssertionAudience::IssuerOrTokenEndpoint,
-        false => AssertionAudience::Issuer,
-    };
-    Ok(NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys: keys.into() }))
-}
-
-/// `ES256 kid, ML-DSA-65 kid`; empty for a client with a secret.
-fn key_names(client: &Client) -> String {
-    let keys = client.authentication.assertion_keys().map(|keys| keys.keys.set().keys()).unwrap_or_default();
-    let names = keys.iter().map(|key| format!("{} {}", key.algorithm().name(), Safe(key.kid())));
-    names.collect::<Vec<_>>().join(", ")
 }
 
 fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), Error> {
@@ -311,7 +284,14 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("answers for", client.resources.join(" ")),
             ("sends back to", redirect_uris(client)),
             ("auth method", client.authentication.method().name().to_owned()),
-            ("keys", key_names(client)),
+            client_auth::known_by(client).unwrap_or_default(),
+            (
+                "tokens are",
+                match client.tls_client_certificate_bound_access_tokens {
+                    true => "bound to its certificate".into(),
+                    false => String::new(),
+                },
+            ),
             ("since", utc(client.created_at)),
         ];
         for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
@@ -343,16 +323,11 @@ fn row(client: &Client) -> Value {
         "redirect_uris": client.code_flow.redirect_uris,
         "resources": client.resources,
         "scopes": client.scopes,
-        "token_endpoint_auth_method": client.authentication.method().name(),
         "token_lifetime_seconds": client.token_lifetime_seconds,
     });
+    client_auth::members(client, &mut row);
     if client.dpop_bound_access_tokens {
         row["dpop_bound_access_tokens"] = true.into();
-    }
-    if let Some(keys) = client.authentication.assertion_keys() {
-        row["jwks"] =
-            json!({"keys": keys.keys.set().keys().iter().map(|key| key.to_jwk()).collect::<Vec<_>>()});
-        row["token_endpoint_audience"] = (keys.audience == AssertionAudience::IssuerOrTokenEndpoint).into();
     }
     row
 }

@@ -2,6 +2,7 @@
 
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use sealstone_auth::{AuthMethod, RedirectUri};
+use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
 
@@ -19,6 +20,12 @@ pub(crate) fn auth_method() -> impl TypedValueParser<Value = AuthMethod> {
         let known = AuthMethod::ALL.into_iter().find(|known| known.name() == name);
         known.ok_or("unknown method")
     })
+}
+
+/// The MAC of a client's assertions by its registered name.
+pub(crate) fn mac() -> impl TypedValueParser<Value = MacAlgorithm> {
+    PossibleValuesParser::new(MacAlgorithm::ALL.map(MacAlgorithm::name))
+        .try_map(|name| name.parse::<MacAlgorithm>().map_err(|_| "unknown MAC"))
 }
 
 /// An address that people may be sent back to.

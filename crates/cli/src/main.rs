@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod client;
+mod client_auth;
 mod clock;
 mod error;
 mod files;

@@ -7,6 +7,8 @@
 use core::fmt;
 use core::str::FromStr;
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use crate::alg::Algorithm;
@@ -121,7 +123,7 @@ pub(crate) fn compose(
 /// Its size, its three parts, their encoding, its header and the length of its signature have been checked; its
 /// signature has not. A token with a MAC is another type: see [`mac`](crate::mac).
 pub struct Unverified<'t, A = Algorithm> {
-    pub(crate) signing_input: &'t str,
+    pub(crate) signing_input: Cow<'t, str>,
     pub(crate) header: ReceivedHeader<A>,
     payload: Vec<u8>,
     pub(crate) signature: Vec<u8>,
@@ -191,6 +193,12 @@ impl<A> Unverified<'_, A> {
         &self.payload
     }
 
+    /// The same without the text that it was read from: to be checked on another thread.
+    pub fn into_owned(self) -> Unverified<'static, A> {
+        let Self { signing_input, header, payload, signature } = self;
+        Unverified { signing_input: Cow::Owned(signing_input.into_owned()), header, payload, signature }
+    }
+
     /// What it says is proven.
     pub(crate) fn proven(self) -> Verified<A> {
         Verified { header: self.header, payload: self.payload }
@@ -214,7 +222,7 @@ pub(crate) fn take_apart<A: Named>(token: &str) -> Result<Unverified<'_, A>, Err
     if signature.len() != b64::encoded_len(expected) {
         return Err(header.algorithm.wrong_len(expected, signature.len() * 3 / 4));
     }
-    let signing_input = &token[..token.len() - signature.len() - 1];
+    let signing_input = Cow::Borrowed(&token[..token.len() - signature.len() - 1]);
     let signature = b64::decode("signature", signature)?;
     let payload = b64::decode("payload", payload)?;
     Ok(Unverified { signing_input, header, payload, signature })

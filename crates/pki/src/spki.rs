@@ -75,8 +75,6 @@ pub fn to_pem(info: &PublicKeyInfo) -> String {
 /// Writes the SubjectPublicKeyInfo of an RSA key (RFC 3279 §2.3.1) from its modulus and exponent, big-endian: to
 /// compare with a certificate's. Nothing is done with such keys here.
 pub fn rsa_to_der(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
-    /// rsaEncryption, 1.2.840.113549.1.1.1, with its NULL.
-    const RSA_ENCRYPTION: &[u8] = &[0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 0x05, 0];
     let integer = |number: &[u8]| {
         let significant = &number[number.iter().take_while(|byte| **byte == 0).count()..];
         // X.690 §8.3: signed, so that a first bit of one needs a zero before it.
@@ -87,3 +85,30 @@ pub fn rsa_to_der(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
     let algorithm = der::write(der::SEQUENCE, &[RSA_ENCRYPTION]);
     der::write(der::SEQUENCE, &[&algorithm, &der::write_bits(der::BIT_STRING, &key)]).to_vec()
 }
+
+/// Reads the modulus and exponent of an RSA key, big-endian, to show them. Whether they are good ones is not checked.
+///
+/// # Errors
+/// The first thing that is wrong with it, and where; also for a key of another type.
+pub fn rsa_from_der(bytes: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    let mut whole = Reader::new(bytes)?;
+    let mut fields = whole.take(der::SEQUENCE)?;
+    whole.end()?;
+    let algorithm = fields.take(der::SEQUENCE)?;
+    if algorithm.clone().rest() != RSA_ENCRYPTION {
+        return Err(algorithm.refusal("rsaEncryption", "another algorithm".into()));
+    }
+    let key = fields.take_bits(der::BIT_STRING)?;
+    fields.end()?;
+    let mut key = Reader::new(key)?;
+    let mut numbers = key.take(der::SEQUENCE)?;
+    key.end()?;
+    let number = |content: &[u8]| content[content.iter().take_while(|byte| **byte == 0).count()..].to_vec();
+    let modulus = number(numbers.take(der::INTEGER)?.rest());
+    let exponent = number(numbers.take(der::INTEGER)?.rest());
+    numbers.end()?;
+    Ok((modulus, exponent))
+}
+
+/// rsaEncryption, 1.2.840.113549.1.1.1, with its NULL.
+const RSA_ENCRYPTION: &[u8] = &[0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 0x05, 0];

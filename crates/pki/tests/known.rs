@@ -43,6 +43,23 @@ fn rfc9881_s4_spki_headers() {
 }
 
 #[test]
+fn rfc3279_s2_3_1_rsa_of_openssl() {
+    let der = unpem(&data("openssl/RSA.spki.pem"));
+    let (modulus, exponent) = spki::rsa_from_der(&der).unwrap();
+    assert_eq!((modulus.len(), &exponent[..]), (256, &[1, 0, 1][..]));
+    assert_eq!(spki::rsa_to_der(&modulus, &exponent), der);
+    assert_eq!(
+        spki::rsa_to_der(&[&[0, 0], &modulus[..]].concat(), &exponent),
+        der,
+        "leading zeros do not count"
+    );
+    for length in 0..der.len() {
+        assert!(spki::rsa_from_der(&der[..length]).is_err());
+    }
+    assert!(spki::rsa_from_der(&unpem(&data("openssl/P256.spki.pem"))).is_err());
+}
+
+#[test]
 fn rfc9881_c_three_forms_of_one_key() {
     let public = spki::from_pem(&data("rfc9881/ML-DSA-44.pub")).unwrap();
     assert_eq!(spki::to_pem(&public), data("rfc9881/ML-DSA-44.pub"));

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CertificateName, ClientKeys, SecretHash, SharedSecret};
+use super::{CertificateName, KeySource, SecretHash, SharedSecret};
 
 /// A registered authentication method, by the names of RFC 7591 §2.
 #[non_exhaustive]
@@ -67,7 +67,7 @@ pub enum Authentication {
     /// `private_key_jwt`.
     PrivateKeyJwt(AssertionKeys),
     /// `self_signed_tls_client_auth`.
-    SelfSignedTlsClientAuth(ClientKeys),
+    SelfSignedTlsClientAuth(KeySource),
     /// `tls_client_auth`.
     TlsClientAuth(CertificateName),
 }
@@ -120,7 +120,7 @@ impl Authentication {
     }
 
     /// The keys of the client, whatever they check.
-    pub const fn keys(&self) -> Option<&ClientKeys> {
+    pub const fn keys(&self) -> Option<&KeySource> {
         match self {
             Authentication::PrivateKeyJwt(AssertionKeys { keys, .. })
             | Authentication::SelfSignedTlsClientAuth(keys) => Some(keys),
@@ -143,7 +143,7 @@ pub struct AssertionKeys {
     /// What an assertion's `aud` must be.
     pub audience: AssertionAudience,
     /// At least one key. Each decides its algorithm.
-    pub keys: ClientKeys,
+    pub keys: KeySource,
 }
 
 /// What the `aud` of a client's assertions must be.

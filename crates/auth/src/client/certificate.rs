@@ -6,7 +6,9 @@ use std::net::IpAddr;
 use aws_lc_rs::digest::{SHA256, digest};
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
-use sealstone_jose::{JwkSet, PublicKey};
+use rustls::pki_types::CertificateDer;
+use rustls::pki_types::pem::PemObject;
+use sealstone_jose::{Algorithm, JwkSet, PublicKey};
 use sealstone_mldsa::Level;
 use sealstone_pki::{AltName, Certificate, KeyAlgorithm, Name, PublicKeyInfo, spki};
 use serde_json::{Map, Value};
@@ -150,6 +152,20 @@ impl ClientKeys {
         Ok(Self { certificates, json, set })
     }
 
+    /// Takes certificates in PEM, and registers each as a key with `x5c` and `x5t#S256`.
+    /// Errors: what is wrong with them.
+    pub fn from_certificates(pem: &[u8]) -> Result<Self, String> {
+        let mut keys = Vec::new();
+        for der in CertificateDer::pem_slice_iter(pem) {
+            let der = der.map_err(|cause| cause.to_string())?;
+            keys.push(jwk(&der).map_err(|cause| cause.to_string())?);
+        }
+        match keys.is_empty() {
+            true => Err("no certificate in it".into()),
+            false => Self::parse(serde_json::json!({"keys": keys}).to_string().as_bytes()),
+        }
+    }
+
     /// The keys that check signatures.
     pub fn set(&self) -> &JwkSet {
         &self.set
@@ -177,6 +193,39 @@ impl From<JwkSet> for ClientKeys {
         let pins = set.keys().iter().filter_map(|key| Some(Pin::Key(sha256(&public_key_info(key)?))));
         let json = serde_json::json!({"keys": set.keys().iter().map(PublicKey::to_jwk).collect::<Vec<_>>()});
         Self { certificates: pins.collect(), json, set }
+    }
+}
+
+/// The JWK of a certificate: its key in whatever type, and the certificate, whose hash is its name.
+fn jwk(der: &[u8]) -> Result<Value, Box<dyn std::error::Error>> {
+    let certificate = Certificate::from_der(der)?;
+    let mut jwk = match spki::rsa_from_der(certificate.public_key()) {
+        Ok((modulus, exponent)) => {
+            let b64 = |number: &[u8]| URL_SAFE_NO_PAD.encode(number);
+            serde_json::json!({"kty": "RSA", "n": b64(&modulus), "e": b64(&exponent)})
+        }
+        Err(_) => {
+            let info = spki::from_der(certificate.public_key())?;
+            let key = PublicKey::from_public(algorithm(info.algorithm()), info.key())?;
+            serde_json::from_str(&key.to_jwk().to_json())?
+        }
+    };
+    let thumbprint = URL_SAFE_NO_PAD.encode(sha256(der));
+    jwk["kid"] = thumbprint.as_str().into();
+    jwk["x5c"] = serde_json::json!([STANDARD.encode(der)]);
+    jwk["x5t#S256"] = thumbprint.into();
+    Ok(jwk)
+}
+
+const fn algorithm(key: KeyAlgorithm) -> Algorithm {
+    match key {
+        KeyAlgorithm::EcP256 => Algorithm::Es256,
+        KeyAlgorithm::EcP384 => Algorithm::Es384,
+        KeyAlgorithm::EcP521 => Algorithm::Es512,
+        KeyAlgorithm::Ed25519 => Algorithm::EdDsa,
+        KeyAlgorithm::MlDsa(Level::MlDsa44) => Algorithm::MlDsa44,
+        KeyAlgorithm::MlDsa(Level::MlDsa65) => Algorithm::MlDsa65,
+        KeyAlgorithm::MlDsa(Level::MlDsa87) => Algorithm::MlDsa87,
     }
 }
 
@@ -222,16 +271,11 @@ fn own_public_key(key: &Map<String, Value>) -> Option<Vec<u8>> {
 }
 
 fn public_key_info(key: &PublicKey) -> Option<Vec<u8>> {
-    use sealstone_jose::Algorithm;
-    let algorithm = match key.algorithm() {
-        Algorithm::EdDsa | Algorithm::Ed25519 => KeyAlgorithm::Ed25519,
-        Algorithm::Es256 => KeyAlgorithm::EcP256,
-        Algorithm::Es384 => KeyAlgorithm::EcP384,
-        Algorithm::Es512 => KeyAlgorithm::EcP521,
-        Algorithm::MlDsa44 => KeyAlgorithm::MlDsa(Level::MlDsa44),
-        Algorithm::MlDsa65 => KeyAlgorithm::MlDsa(Level::MlDsa65),
-        Algorithm::MlDsa87 => KeyAlgorithm::MlDsa(Level::MlDsa87),
+    let same = |known: &&KeyAlgorithm| match key.algorithm() {
+        Algorithm::Ed25519 => **known == KeyAlgorithm::Ed25519,
+        other => algorithm(**known) == other,
     };
+    let algorithm = *KeyAlgorithm::ALL.iter().find(same)?;
     PublicKeyInfo::new(algorithm, key.as_bytes()).ok().map(|info| spki::to_der(&info))
 }
 

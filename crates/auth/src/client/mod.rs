@@ -3,6 +3,7 @@
 mod authentication;
 mod certificate;
 mod code_flow;
+mod jwks_uri;
 mod secret;
 
 use std::collections::{BTreeSet, HashMap};
@@ -21,6 +22,7 @@ pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentic
 pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};
 pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
+pub use jwks_uri::{JwksUri, KeySource};
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
 /// A registered client.
@@ -115,6 +117,8 @@ struct Body {
     /// A JWK set, RFC 7517 §5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks: Option<serde_json::Value>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    jwks_uri: Option<String>,
     name: String,
     resources: Vec<String>,
     scopes: BTreeSet<String>,
@@ -148,6 +152,7 @@ impl Client {
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
         let failed = |cause| Error::store("write a client", cause);
         let (hash, secret) = (self.authentication.secret_hash(), self.authentication.shared_secret());
+        let keys = self.authentication.keys();
         let name = |member: &str| {
             let name = self.authentication.certificate_name().filter(|name| name.member() == member);
             name.map(CertificateName::value)
@@ -160,7 +165,8 @@ impl Client {
             created_at: self.created_at.0,
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             grants: self.grants.clone(),
-            jwks: self.authentication.keys().map(|keys| keys.json().clone()),
+            jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
+            jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
             name: self.name.clone(),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
@@ -219,10 +225,6 @@ impl Body {
             let hash = decoded.and_then(|hash| SecretHash::from_bytes(&hash));
             hash.ok_or_else(|| "its secret's hash is not one".to_owned())
         };
-        let keys = || {
-            let jwks = self.jwks.as_ref().ok_or("its keys are missing")?.to_string();
-            ClientKeys::parse(jwks.as_bytes()).map_err(|cause| format!("its keys: {cause}"))
-        };
         Ok(match self.token_endpoint_auth_method {
             AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
             AuthMethod::ClientSecretJwt => Authentication::ClientSecretJwt(self.shared_secret()?),
@@ -230,11 +232,25 @@ impl Body {
             AuthMethod::None => Authentication::None,
             AuthMethod::PrivateKeyJwt => {
                 let audience = self.assertion_audience.unwrap_or_default();
-                Authentication::PrivateKeyJwt(AssertionKeys { audience, keys: keys()? })
+                Authentication::PrivateKeyJwt(AssertionKeys { audience, keys: self.keys()? })
             }
-            AuthMethod::SelfSignedTlsClientAuth => Authentication::SelfSignedTlsClientAuth(keys()?),
+            AuthMethod::SelfSignedTlsClientAuth => Authentication::SelfSignedTlsClientAuth(self.keys()?),
             AuthMethod::TlsClientAuth => Authentication::TlsClientAuth(self.certificate_name()?),
         })
+    }
+
+    /// RFC 7591 §2: `jwks` and `jwks_uri` do not stand side by side.
+    fn keys(&self) -> Result<KeySource, String> {
+        match (&self.jwks, &self.jwks_uri) {
+            (Some(jwks), None) => {
+                let keys = ClientKeys::parse(jwks.to_string().as_bytes());
+                keys.map(KeySource::from).map_err(|cause| format!("its keys: {cause}"))
+            }
+            (None, Some(uri)) => JwksUri::parse(uri)
+                .map(KeySource::from)
+                .map_err(|what| format!("the address of its keys {what}")),
+            _ => Err("its keys are missing, or there twice".into()),
+        }
     }
 
     fn shared_secret(&self) -> Result<SharedSecret, String> {

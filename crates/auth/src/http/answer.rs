@@ -9,7 +9,8 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use hyper::header::{
-    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, PRAGMA, WWW_AUTHENTICATE, X_CONTENT_TYPE_OPTIONS,
+    CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderName, PRAGMA, RETRY_AFTER, WWW_AUTHENTICATE,
+    X_CONTENT_TYPE_OPTIONS,
 };
 use hyper::http::HeaderValue;
 use hyper::{StatusCode, Version};
@@ -99,6 +100,10 @@ impl IntoResponse for Refusal {
         if status == StatusCode::UNAUTHORIZED {
             let challenge = HeaderValue::from_static("Basic realm=\"sealstone\", charset=\"UTF-8\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
+        }
+        if status == StatusCode::SERVICE_UNAVAILABLE {
+            // RFC 9110 §10.2.3.
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
         }
         if status == StatusCode::REQUEST_TIMEOUT {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));

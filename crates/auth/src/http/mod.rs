@@ -28,6 +28,7 @@ use zeroize::Zeroizing;
 use crate::client::{AuthMethod, Client, Grant};
 use crate::clock::Clock;
 use crate::issuer::Issuer;
+use crate::outbound::KeySets;
 use crate::people::People;
 use crate::protocol::client_auth::{Means, Proof, Shown};
 use crate::protocol::client_certificate::{self, Anchors, PeerCertificate};
@@ -36,6 +37,7 @@ use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
 use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
 use crate::snapshot::{Live, Snapshot};
+use crate::verifiers::Verifiers;
 use answer::Refusal;
 
 pub(crate) use serve::{Limits, serve};
@@ -54,6 +56,7 @@ pub(crate) struct App {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
+    pub(crate) key_sets: KeySets,
     /// Whether a connection's address is the person's.
     pub(crate) knows_addresses: bool,
     pub(crate) live: Arc<Live>,
@@ -64,6 +67,7 @@ pub(crate) struct App {
     pub(crate) ready: AtomicBool,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
+    pub(crate) verifiers: Verifiers,
 }
 
 impl App {
@@ -227,8 +231,12 @@ impl Form {
     /// One atomic load; one that may be held while the store is asked, where it will be.
     fn snapshot(&self, live: &Live) -> Guard<Arc<Snapshot>> {
         let at_once = |grant| [None, Some(Grant::ClientCredentials.name())].contains(&grant);
+        // By a secret, that is: for everything else a signature, a document or the store may have to be waited for.
+        let secret = !self.authorization.is_empty() || self.parameters.value("client_secret").is_some();
         match self.parameters.value(client_assertion::ASSERTION) {
-            None if self.proofs.is_empty() && at_once(self.parameters.value("grant_type")) => live.snapshot(),
+            None if secret && self.proofs.is_empty() && at_once(self.parameters.value("grant_type")) => {
+                live.snapshot()
+            }
             _ => Guard::from_inner(live.snapshot_owned()),
         }
     }
@@ -247,8 +255,10 @@ impl Form {
             anchors: &app.anchors,
             clients: &snapshot.clients,
             issuer: &app.issuer,
+            key_sets: &app.key_sets,
             now,
             sealer: app.live.sealer(),
+            verifiers: &app.verifiers,
         };
         client_auth::authenticate(shown, means).await
     }

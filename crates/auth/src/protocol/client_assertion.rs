@@ -22,7 +22,7 @@ use serde::Deserialize;
 use super::client_auth::{FAILED, Means, check_method, contradictory, refused};
 use super::discovery::TOKEN;
 use super::{OAuthError, Parameters};
-use crate::client::{AssertionAudience, AuthMethod, Client};
+use crate::client::{AssertionAudience, AuthMethod, Client, ClientKeys};
 use crate::clock::{CLOCK_SLACK_SECONDS, later};
 use crate::issuer::Issuer;
 use crate::store::{Kind, NewRecord, Store, Write};
@@ -67,8 +67,8 @@ impl SingleUse {
 
 /// Checks everything about the assertion but that it was not used before.
 /// RFC 7523 §3.
-/// Errors: `invalid_client`, and `invalid_request` if `client_id` names another client.
-pub(super) fn check(parameters: &Parameters, means: Means<'_>) -> Result<SingleUse, OAuthError> {
+/// Errors: `temporarily_unavailable` if the client's keys cannot be fetched or too many signatures wait; `invalid_client`, and `invalid_request` if `client_id` names another client.
+pub(super) async fn check(parameters: &Parameters, means: Means<'_>) -> Result<SingleUse, OAuthError> {
     let (kind, assertion) = (parameters.required(ASSERTION_TYPE)?, parameters.required(ASSERTION)?);
     if kind != JWT_BEARER {
         return Err(refused("the assertion type is not supported"));
@@ -91,7 +91,7 @@ pub(super) fn check(parameters: &Parameters, means: Means<'_>) -> Result<SingleU
     check_method(client, taken.method())?;
     check_typ(taken.typ()).map_err(|what| wrong(client, what))?;
     check_end(claimed.exp, means.now).map_err(|what| wrong(client, what))?;
-    let claims = taken.prove(client, means)?;
+    let claims = taken.prove(client, means).await?;
     let (Some(exp), Some(jti)) = (claims.expires(), claims.id()) else {
         return Err(wrong(client, "has no `exp` or no `jti`"));
     };
@@ -144,12 +144,15 @@ impl<'t> Taken<'t> {
     }
 
     /// Checks the signature or MAC, and what it proves.
-    fn prove(self, client: &Client, means: Means<'_>) -> Result<Claims, OAuthError> {
+    async fn prove(self, client: &Client, means: Means<'_>) -> Result<Claims, OAuthError> {
         match (self, client.authentication.assertion_keys(), client.authentication.shared_secret()) {
             (Self::Signed(token), Some(keys), _) => {
-                let verified =
-                    token.verify_with_set(keys.keys.set()).map_err(|cause| wrong(client, cause))?;
-                read(verified, client, keys.audience, means)
+                let has = |known: &ClientKeys| token.key_in(known.set()).is_ok();
+                let known = means.keys(client, &keys.keys, has).await?;
+                let key = token.key_in(known.set()).map_err(|cause| wrong(client, cause))?.clone();
+                let token = token.into_owned();
+                let verified = means.work(client, move || token.verify(&key)).await?;
+                read(verified.map_err(|cause| wrong(client, cause))?, client, keys.audience, means)
             }
             (Self::Maced(token), _, Some(secret)) => {
                 if token.header().algorithm() != secret.algorithm {

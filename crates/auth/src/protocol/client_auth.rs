@@ -11,10 +11,12 @@ use super::client_assertion::{self, ASSERTION, ASSERTION_TYPE, SingleUse};
 use super::client_certificate::{self, Anchors, PeerCertificate};
 use super::parameters::decode;
 use super::{Code, OAuthError, Parameters};
-use crate::client::{AuthMethod, Authentication, Client, Clients, SecretHash};
+use crate::client::{AuthMethod, Authentication, Client, ClientKeys, Clients, KeySource, SecretHash};
 use crate::issuer::Issuer;
 use crate::keys::Sealer;
+use crate::outbound::KeySets;
 use crate::store::Store;
+use crate::verifiers::Verifiers;
 
 /// A client that has proved who it is, as far as its registered method can. Only [`Proof::complete`] hands one out.
 #[derive(Clone, Debug)]
@@ -47,10 +49,45 @@ pub struct Means<'a> {
     pub clients: &'a Clients,
     /// Who is asked.
     pub issuer: &'a Issuer,
+    /// The keys that clients publish elsewhere.
+    pub key_sets: &'a KeySets,
     /// The time of the request.
     pub now: UnixSeconds,
     /// Opens the secrets that MACs are checked with.
     pub sealer: &'a Sealer,
+    /// Where the signatures of clients are checked.
+    pub verifiers: &'a Verifiers,
+}
+
+impl Means<'_> {
+    /// The client's keys; `has` says whether the one that is looked for is among them.
+    /// Errors: `temporarily_unavailable` if they are elsewhere and cannot be had.
+    pub(super) async fn keys(
+        &self,
+        client: &Client,
+        source: &KeySource,
+        has: impl Fn(&ClientKeys) -> bool,
+    ) -> Result<Arc<ClientKeys>, OAuthError> {
+        let keys = self.key_sets.keys(source, self.now, has).await;
+        keys.map_err(|_| later().hint(format!("client `{}`: its keys cannot be fetched", client.id)))
+    }
+
+    /// Does what costs a signature's arithmetic, when it is the client's turn.
+    /// Errors: `temporarily_unavailable` if too many wait already.
+    pub(super) async fn work<T: Send + 'static>(
+        &self,
+        client: &Client,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, OAuthError> {
+        let done = self.verifiers.run(&client.id, work).await;
+        done.map_err(|_| {
+            later().hint(format!("client `{}`: too many signatures wait to be checked", client.id))
+        })
+    }
+}
+
+fn later() -> OAuthError {
+    OAuthError::new(Code::TemporarilyUnavailable, "the client cannot be authenticated now")
 }
 
 /// What the request itself proves.
@@ -88,16 +125,16 @@ impl Proof {
 /// A certificate is a proof only where a request has no other: beside one it may still bind tokens (RFC 8705 §4).
 /// Nothing is written: see [`Proof::complete`].
 /// Time: the secret's comparison does not depend on the secret; an unknown client costs the same hash.
-/// Errors: `invalid_client`, the same for an unknown client, a wrong proof and another method than the registered one;
+/// Errors: `temporarily_unavailable` if keys cannot be fetched or too many signatures wait; `invalid_client`, the same for an unknown client, a wrong proof and another method than the registered one;
 /// `invalid_request` for two methods.
 pub async fn authenticate(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> {
     let (parameters, clients) = (shown.parameters, means.clients);
     let posted = parameters.value("client_secret");
     let asserted = [ASSERTION, ASSERTION_TYPE].into_iter().any(|name| parameters.value(name).is_some());
     let credentials = match (shown.authorization, posted, asserted) {
-        ([], None, false) => return by_id(shown, means),
+        ([], None, false) => return by_id(shown, means).await,
         ([], None, true) => {
-            return client_assertion::check(parameters, means).map(Proof::Once);
+            return client_assertion::check(parameters, means).await.map(Proof::Once);
         }
         ([], Some(secret), false) => Credentials {
             method: AuthMethod::ClientSecretPost,
@@ -124,7 +161,7 @@ pub async fn authenticate(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, O
 
 /// RFC 8705 §2: `client_id` says who it is, and the certificate shows it. A public client only says who it is, RFC 6749
 /// §3.2.1.
-fn by_id(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> {
+async fn by_id(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> {
     let missing = || refused("client authentication is missing");
     let id = shown.parameters.value("client_id").ok_or_else(missing)?;
     let client = means.clients.by_id(id);
@@ -135,10 +172,10 @@ fn by_id(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> {
         (Some(client), Some(certificate)) => {
             match &client.authentication {
                 Authentication::TlsClientAuth(name) => {
-                    client_certificate::check_name(certificate, client, name, means.anchors, means.now)?;
+                    client_certificate::check_name(certificate, client, name, means).await?;
                 }
                 Authentication::SelfSignedTlsClientAuth(keys) => {
-                    client_certificate::check_registered(certificate, client, keys, means.now)?;
+                    client_certificate::check_registered(certificate, client, keys, means).await?;
                 }
                 _ => check_method(client, AuthMethod::TlsClientAuth)?,
             }

@@ -18,10 +18,9 @@ use sealstone_jose::UnixSeconds;
 use sealstone_pki::Certificate;
 use webpki::{EndEntityCert, KeyUsage};
 
-use super::client_auth::{FAILED, refused};
+use super::client_auth::{FAILED, Means, refused};
 use super::{Code, OAuthError};
-use crate::client::sha256;
-use crate::client::{CertificateName, Client, ClientKeys};
+use crate::client::{CertificateName, Client, ClientKeys, KeySource, sha256};
 
 /// A certificate whose key the peer has shown to hold, in the TLS handshake of the connection.
 #[derive(Debug)]
@@ -63,11 +62,13 @@ impl PeerCertificate {
         URL_SAFE_NO_PAD.encode(sha256(&self.chain[0]))
     }
 
+    /// Whether [`verify`](Self::verify) has held before, and would again.
+    fn is_verified(&self, now: UnixSeconds) -> bool {
+        self.verified.get().is_some_and(|window| window.holds(now))
+    }
+
     /// RFC 8705 §2.1, first half: the certificate leads to one of `anchors`, is valid now, and may be a client's.
     fn verify(&self, anchors: &Anchors, now: UnixSeconds) -> Result<(), String> {
-        if self.verified.get().is_some_and(|window| window.holds(now)) {
-            return Ok(());
-        }
         let own = EndEntityCert::try_from(&self.chain[0]).map_err(|cause| cause.to_string())?;
         let verified = own.verify_for_usage(
             aws_lc_rs::default_provider().signature_verification_algorithms.all,
@@ -89,9 +90,9 @@ impl PeerCertificate {
     }
 }
 
-/// The authorities that certify clients: `tls.client_ca`. Empty: nobody.
+/// The authorities that certify clients: `tls.client_ca`. Empty: nobody. Cloning shares them.
 #[derive(Clone, Debug, Default)]
-pub struct Anchors(Vec<TrustAnchor<'static>>);
+pub struct Anchors(Arc<[TrustAnchor<'static>]>);
 
 impl Anchors {
     /// Takes certificates of authorities.
@@ -108,36 +109,41 @@ impl Anchors {
 }
 
 /// RFC 8705 §2.1, `tls_client_auth`: the certificate is of one of our authorities, and bears the client's name.
-/// Errors: `invalid_client`.
-pub(super) fn check_name(
-    certificate: &PeerCertificate,
+/// Errors: `invalid_client`, `temporarily_unavailable`.
+pub(super) async fn check_name(
+    certificate: &Arc<PeerCertificate>,
     client: &Client,
     name: &CertificateName,
-    anchors: &Anchors,
-    now: UnixSeconds,
+    means: Means<'_>,
 ) -> Result<(), OAuthError> {
     // The name first: it costs nothing, and a chain costs signatures.
     if !name.is_in(&certificate.said) {
         let (member, subject) = (name.member(), certificate.said.subject());
         return Err(wrong(client, format_args!("does not bear its `{member}`; its subject is `{subject}`")));
     }
-    certificate.verify(anchors, now).map_err(|cause| wrong(client, format_args!("is not trusted: {cause}")))
+    if certificate.is_verified(means.now) {
+        return Ok(());
+    }
+    let (chain, anchors, now) = (Arc::clone(certificate), means.anchors.clone(), means.now);
+    let verified = means.work(client, move || chain.verify(&anchors, now)).await?;
+    verified.map_err(|cause| wrong(client, format_args!("is not trusted: {cause}")))
 }
 
 /// RFC 8705 §2.2, `self_signed_tls_client_auth`: the certificate is one that the client registered. Who signed it does
 /// not count, but its own time does: what ends is meant to end.
-/// Errors: `invalid_client`.
-pub(super) fn check_registered(
+/// Errors: `invalid_client`, `temporarily_unavailable`.
+pub(super) async fn check_registered(
     certificate: &PeerCertificate,
     client: &Client,
-    keys: &ClientKeys,
-    now: UnixSeconds,
+    keys: &KeySource,
+    means: Means<'_>,
 ) -> Result<(), OAuthError> {
-    if !keys.stand_for(&certificate.chain[0], &certificate.said) {
+    let stands = |keys: &ClientKeys| keys.stand_for(&certificate.chain[0], &certificate.said);
+    if !stands(&*means.keys(client, keys, stands).await?) {
         let thumbprint = certificate.thumbprint();
         return Err(wrong(client, format_args!("is not registered: its x5t#S256 is `{thumbprint}`")));
     }
-    match Window::of(&certificate.said).holds(now) {
+    match Window::of(&certificate.said).holds(means.now) {
         true => Ok(()),
         false => Err(wrong(client, "is over, or not valid yet")),
     }

@@ -8,8 +8,8 @@ use std::sync::Arc;
 use rustls::client::danger::HandshakeSignatureValid;
 use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, UnixTime};
-use rustls::server::ParsedCertificate;
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
+use rustls::server::{ParsedCertificate, ProducesTickets};
 use rustls::{CertificateError, DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use sealstone_pki::Certificate;
 
@@ -17,6 +17,33 @@ use sealstone_pki::Certificate;
 const MOST: usize = 8;
 /// The most bytes of a chain: three of ML-DSA-87 take 22 kB. A connection holds them as long as it lasts.
 const MAX_BYTES: usize = 32 * 1024;
+
+/// The most bytes of what goes into a ticket.
+const MAX_TICKET_BYTES: usize = 4_096;
+
+/// Tickets for connections that can be resumed by one of moderate size. It holds the client's certificates, and comes
+/// back in a first message; some clients cannot even read one of more than 16 kB. With larger chains each connection
+/// begins anew.
+#[derive(Debug)]
+pub(super) struct SmallTickets(pub(super) Arc<dyn ProducesTickets>);
+
+impl ProducesTickets for SmallTickets {
+    fn enabled(&self) -> bool {
+        self.0.enabled()
+    }
+
+    fn lifetime(&self) -> u32 {
+        self.0.lifetime()
+    }
+
+    fn encrypt(&self, plain: &[u8]) -> Option<Vec<u8>> {
+        self.0.encrypt(plain).filter(|_| plain.len() <= MAX_TICKET_BYTES)
+    }
+
+    fn decrypt(&self, cipher: &[u8]) -> Option<Vec<u8>> {
+        self.0.decrypt(cipher)
+    }
+}
 
 /// See the module.
 #[derive(Debug)]

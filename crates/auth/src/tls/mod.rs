@@ -10,7 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use asking::Asking;
+use asking::{Asking, SmallTickets};
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::pem::PemObject;
@@ -70,7 +70,7 @@ impl Identity {
     /// Errors: `Certificate` if the key is not the certificate's.
     pub(crate) fn terms(self, clients: ClientCertificates) -> Result<Terms, Error> {
         // Tickets of stateless resumption are encrypted under keys of this process that change every six hours.
-        let ticketer = aws_lc_rs::Ticketer::new().map_err(fault)?;
+        let ticketer = Arc::new(SmallTickets(aws_lc_rs::Ticketer::new().map_err(fault)?));
         let terms = |groups| -> Result<Arc<ServerConfig>, Error> {
             let provider = CryptoProvider { kx_groups: groups, ..aws_lc_rs::default_provider() };
             let provider = Arc::new(provider);
@@ -84,7 +84,7 @@ impl Identity {
             let mut config =
                 builder.with_single_cert(self.chain.clone(), self.key.clone_key()).map_err(fault)?;
             config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
-            config.ticketer = Arc::clone(&ticketer);
+            config.ticketer = Arc::<SmallTickets>::clone(&ticketer);
             Ok(Arc::new(config))
         };
         let classical = vec![kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1];

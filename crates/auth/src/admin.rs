@@ -7,7 +7,7 @@ use std::sync::Arc;
 use sealstone_jose::Algorithm;
 
 use crate::Error;
-use crate::client::{AssertionKeys, Authentication, Client, ClientSecret, Grant};
+use crate::client::{AssertionKeys, Authentication, Client, ClientSecret, Exchange, Grant};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
@@ -38,6 +38,8 @@ pub struct NewClient {
     pub authentication: NewAuthentication,
     /// Whether each of its token requests must come with a DPoP proof.
     pub dpop_bound_access_tokens: bool,
+    /// Which tokens it may exchange, and for what. Goes with [`Grant::TokenExchange`].
+    pub exchange: Exchange,
     /// What it may ask the token endpoint for.
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
@@ -75,6 +77,7 @@ impl Default for NewClient {
             audiences: Vec::new(),
             authentication: NewAuthentication::default(),
             dpop_bound_access_tokens: false,
+            exchange: Exchange::default(),
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
@@ -127,6 +130,7 @@ impl Admin {
             authentication,
             created_at: now,
             dpop_bound_access_tokens: new.dpop_bound_access_tokens,
+            exchange: new.exchange,
             grants: new.grants,
             id: id.clone(),
             name: new.name,
@@ -201,7 +205,10 @@ impl Admin {
             let hint = "printable ASCII without space, quotation mark or backslash, as in orders:read";
             return invalid("scope", format!("`{}`", scope.escape_debug()), hint);
         }
-        for (field, names) in [("audience", &new.audiences), ("resource", &new.resources)] {
+        let exchange: Vec<String> = new.exchange.from.union(&new.exchange.to).cloned().collect();
+        for (field, names) in
+            [("audience", &new.audiences), ("resource", &new.resources), ("exchange", &exchange)]
+        {
             let wrong = |name: &&String| {
                 name.is_empty() || name.len() > 512 || !name.bytes().all(|b| b.is_ascii_graphic())
             };
@@ -217,6 +224,11 @@ impl Admin {
                 keys.ignored().first().map(|first| format!("; the first unused one: {}", first.reason));
             let what = format!("{} usable keys{}", keys.keys().len(), unused.unwrap_or_default());
             return invalid("JWK set", what, "1 to 16 public keys (EC, Ed25519 or ML-DSA) in `keys`");
+        }
+        let exchanges = new.grants.contains(&Grant::TokenExchange);
+        if (exchanges, exchanges) != (new.exchange.is_whole(), !new.exchange.is_none()) {
+            let hint = "the grant, audiences whose tokens it may exchange, and audiences that it may ask for";
+            return invalid("exchange", "something of what goes together is missing".into(), hint);
         }
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();

@@ -44,7 +44,9 @@ pub mod store;
 pub mod tls;
 
 pub use admin::{Admin, NewAuthentication, NewClient};
-pub use client::{AssertionAudience, AssertionKeys, AuthMethod, Authentication, Client, ClientSecret, Grant};
+pub use client::{
+    AssertionAudience, AssertionKeys, AuthMethod, Authentication, Client, ClientSecret, Exchange, Grant,
+};
 pub use clock::{Clock, Randomness};
 pub use config::Config;
 pub use error::{ConfigError, Error};

@@ -80,7 +80,7 @@ const FAULTS: &[Fault] = &[
         "without nonces a node cannot tell which proofs are its own",
         "set `replay` to \"shared\"",
     ),
-    ("[dpop]\nreplay = \"none\"", Some((2, 10)), "unknown value `none`", "expected"),
+    ("[dpop]\nreplay = \"none\"", Some((2, 10)), "unknown value `none`", "did you mean `node`?"),
     ("[dpop]\nmax_proofs = 0", Some((2, 14)), "invalid value: integer `0`", "nonzero"),
     ("listen = \"nowhere\"", Some((1, 10)), "invalid socket address syntax", ""),
     ("listen = 8443", Some((1, 10)), "invalid type: integer `8443`", "socket address"),

@@ -493,7 +493,7 @@ fn rfc8414_s3_1_addresses() {
     let metadata = discovery::metadata(&tenant, &[Algorithm::MlDsa65]);
     assert_eq!(metadata["token_endpoint"], "https://auth.example.org:8443/tenant/1/token");
     assert_eq!(metadata["issuer"], "https://auth.example.org:8443/tenant/1");
-    assert_eq!(metadata["grant_types_supported"], json!(["client_credentials"]));
+    assert_eq!(metadata["grant_types_supported"], json!(Grant::ALL.map(Grant::name)));
     for endpoint in ["token", "introspection", "revocation"] {
         let methods = json!(["client_secret_basic", "client_secret_post", "private_key_jwt"]);
         assert_eq!(metadata[format!("{endpoint}_endpoint_auth_methods_supported")], methods);

@@ -6,6 +6,7 @@ mod config;
 mod dpop;
 mod dpop_http;
 mod dpop_replay;
+mod exchange;
 mod flows;
 mod http;
 mod keys;

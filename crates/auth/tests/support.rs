@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::{Request, Response, StatusCode};
@@ -31,7 +31,7 @@ use sealstone_auth::store::{
     Answer as Kept, Kind, NewRecord, Record, Sqlite, Use, Version, Versions, Write as Written,
 };
 use sealstone_auth::{Clock, Config, Issuer, Server, Store, World};
-use sealstone_jose::{Algorithm, UnixSeconds};
+use sealstone_jose::{Algorithm, PrivateKey, UnixSeconds};
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -123,10 +123,19 @@ impl House {
 
     /// The token endpoint's flow, by client_secret_basic.
     pub fn ask(&self, who: &Credentials, form: &str) -> Result<TokenResponse, OAuthError> {
+        self.ask_with(who, form, Confirmation::default())
+    }
+
+    /// The same, where the request shows to hold keys.
+    pub fn ask_with(
+        &self,
+        who: &Credentials,
+        form: &str,
+        confirmation: Confirmation,
+    ) -> Result<TokenResponse, OAuthError> {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
-        let confirmation = Confirmation::default();
         let ground = Ground {
             confirmation: &confirmation,
             issuer: &self.issuer,
@@ -136,7 +145,7 @@ impl House {
             snapshot: &snapshot,
             store: &*self.store,
         };
-        // Client credentials wait for nothing.
+        // Client credentials and token exchange wait for nothing.
         let mut answer = pin!(token::answer(&caller, &parameters, ground));
         match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(answer) => answer,
@@ -173,6 +182,16 @@ impl House {
         let parameters = Parameters::parse(format!("token={token}").as_bytes()).unwrap();
         let caller = self.caller(who, &parameters, &snapshot).unwrap();
         introspect::answer(&caller, &parameters, &snapshot, &self.issuer, self.clock.now()).unwrap()
+    }
+
+    /// The server's own ES256 key, as only the server can open it.
+    pub async fn signing_key(&self) -> PrivateKey {
+        let records = self.store.list(Kind::SigningKey, Version::ZERO, self.clock.now()).await.unwrap();
+        let record = records.iter().find(|record| record.id == "ES256/1").unwrap();
+        let body: Value = serde_json::from_slice(&record.body).unwrap();
+        let sealed = URL_SAFE_NO_PAD.decode(body["sealed"].as_str().unwrap()).unwrap();
+        let secret = self.live.sealer().open_sealed(&record.id, &sealed).unwrap();
+        PrivateKey::from_secret(Algorithm::Es256, &secret).unwrap()
     }
 
     pub async fn revoke(&self, who: &Credentials, form: &str) -> Result<Option<String>, OAuthError> {

@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AssertionAudience, AssertionKeys, AuthMethod, Client, Grant, NewAuthentication, NewClient,
+    Admin, AssertionAudience, AssertionKeys, AuthMethod, Client, Exchange, Grant, NewAuthentication,
+    NewClient,
 };
 use sealstone_jose::{Algorithm, JwkSet};
 use serde_json::{Value, json};
@@ -25,7 +26,7 @@ use crate::terminal::{BOLD, DIM, Safe, Terminal};
 #[derive(Subcommand)]
 pub(crate) enum Command {
     /// Register a client and print its secret, once
-    Add(Add),
+    Add(Box<Add>),
     /// List the registered clients
     List(List),
     /// Remove a client; its tokens cease to be active
@@ -40,6 +41,8 @@ Examples:
   sealstone client add --id billing --secret-out billing.secret
   sealstone client add --id gateway --resource https://orders.example --introspect-only
   sealstone client add --id billing --auth-method private_key_jwt --jwks billing.jwks
+  sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
+    --exchange-to https://stock.example
 
 With private_key_jwt the client keeps its key and no secret travels: each request brings a token that the \
 client has signed, with its id as iss and sub, the issuer as aud, an exp within 5 minutes and a jti that is \
@@ -84,8 +87,20 @@ pub(crate) struct Add {
     /// How long its tokens live, as in 15m
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_span)]
     lifetime: Duration,
+    /// What it may ask the token endpoint for; may be given more than once, a URN also by its last word
+    #[arg(long, value_name = "GRANT", default_value = "client_credentials", value_parser = flags::grant(), hide_possible_values = true)]
+    grant: Vec<Grant>,
+    /// An audience whose tokens it may exchange, as a rule one it answers for; may be given more than once
+    #[arg(long, value_name = "AUDIENCE", requires = "exchange_to")]
+    exchange_from: Vec<String>,
+    /// An audience that it may exchange them for; may be given more than once
+    #[arg(long, value_name = "AUDIENCE", requires = "exchange_from")]
+    exchange_to: Vec<String>,
+    /// Leave it out of the tokens it exchanges: nobody will see that it acts for their subject
+    #[arg(long, requires = "exchange_to")]
+    impersonation: bool,
     /// It gets no tokens: it only asks about those of others
-    #[arg(long)]
+    #[arg(long, conflicts_with = "grant")]
     introspect_only: bool,
     /// Write the secret to this file, for its owner alone, instead of printing it
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
@@ -136,7 +151,7 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
     let built = Builder::new_current_thread().enable_all().build();
     let runtime = built.map_err(|cause| Error::file("the runtime", "started", cause))?;
     match command {
-        Command::Add(options) => add(options, &runtime, terminal),
+        Command::Add(options) => add(*options, &runtime, terminal),
         Command::List(options) => list(&options, &runtime, terminal),
         Command::Remove(options) => {
             let admin = options.place.admin()?;
@@ -162,7 +177,12 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         audiences: options.audience,
         authentication,
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
-        grants: if options.introspect_only { BTreeSet::new() } else { Grant::ALL.into() },
+        exchange: Exchange {
+            from: options.exchange_from.into_iter().collect(),
+            impersonation: options.impersonation,
+            to: options.exchange_to.into_iter().collect(),
+        },
+        grants: if options.introspect_only { BTreeSet::new() } else { options.grant.into_iter().collect() },
         id: options.id,
         name: options.name,
         resources: options.resource,
@@ -264,6 +284,7 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("scopes", scopes.join(" ")),
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
+            ("exchanges", exchanges(&client.exchange)),
             ("auth method", client.authentication.method().name().to_owned()),
             ("keys", key_names(client)),
             ("since", utc(client.created_at)),
@@ -273,6 +294,16 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
         }
     }
     Ok(())
+}
+
+/// `tokens for A B into tokens for C`; empty if it may exchange none.
+fn exchanges(policy: &Exchange) -> String {
+    if policy.is_none() {
+        return String::new();
+    }
+    let names = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    let unseen = if policy.impersonation { ", unseen" } else { "" };
+    format!("tokens for {} into tokens for {}{unseen}", names(&policy.from), names(&policy.to))
 }
 
 fn lifetime(client: &Client) -> String {
@@ -295,6 +326,9 @@ fn row(client: &Client) -> Value {
         "token_endpoint_auth_method": client.authentication.method().name(),
         "token_lifetime_seconds": client.token_lifetime_seconds,
     });
+    if !client.exchange.is_none() {
+        row["exchange"] = json!(client.exchange);
+    }
     if client.dpop_bound_access_tokens {
         row["dpop_bound_access_tokens"] = true.into();
     }

@@ -1,7 +1,7 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sealstone_auth::AuthMethod;
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use sealstone_auth::{AuthMethod, Grant};
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
 
@@ -19,6 +19,16 @@ pub(crate) fn auth_method() -> impl TypedValueParser<Value = AuthMethod> {
         let known = AuthMethod::ALL.into_iter().find(|known| known.name() == name);
         known.ok_or("unknown method")
     })
+}
+
+/// A grant by its registered name, or by the last word of one that is a URN.
+pub(crate) fn grant() -> impl TypedValueParser<Value = Grant> {
+    let last = |grant: Grant| grant.name().rsplit(':').next().unwrap_or_default();
+    PossibleValuesParser::new(Grant::ALL.map(|grant| PossibleValue::new(grant.name()).alias(last(grant))))
+        .try_map(move |name| {
+            let known = Grant::ALL.into_iter().find(|known| known.name() == name || last(*known) == name);
+            known.ok_or("unknown grant")
+        })
 }
 
 /// A pre-hash function by NIST's name, in any case.

@@ -1,6 +1,7 @@
 //! What a client is: its id, how it proves who it is, and what it may ask for.
 
 mod authentication;
+mod exchange;
 mod secret;
 
 use std::collections::{BTreeSet, HashMap};
@@ -16,6 +17,7 @@ use crate::Error;
 use crate::store::Record;
 
 pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
+pub use exchange::Exchange;
 pub use secret::{ClientSecret, SecretHash};
 
 /// A registered client.
@@ -31,6 +33,8 @@ pub struct Client {
     pub created_at: UnixSeconds,
     /// Whether each token request must come with a DPoP proof, RFC 9449 §5.2.
     pub dpop_bound_access_tokens: bool,
+    /// Which tokens it may exchange, and for what.
+    pub exchange: Exchange,
     /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
@@ -52,16 +56,19 @@ pub struct Client {
 pub enum Grant {
     /// RFC 6749 §4.4.
     ClientCredentials,
+    /// RFC 8693 §2.1.
+    TokenExchange,
 }
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 1] = [Grant::ClientCredentials];
+    pub const ALL: [Grant; 2] = [Grant::ClientCredentials, Grant::TokenExchange];
 
     /// Its `grant_type`.
     pub const fn name(self) -> &'static str {
         match self {
             Grant::ClientCredentials => "client_credentials",
+            Grant::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
         }
     }
 }
@@ -94,6 +101,8 @@ struct Body {
     created_at: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dpop_bound_access_tokens: bool,
+    #[serde(default, skip_serializing_if = "Exchange::is_none")]
+    exchange: Exchange,
     grants: BTreeSet<Grant>,
     /// A JWK set, RFC 7517 §5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -122,6 +131,7 @@ impl Client {
             audiences: self.audiences.clone(),
             created_at: self.created_at.0,
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
+            exchange: self.exchange.clone(),
             grants: self.grants.clone(),
             jwks,
             name: self.name.clone(),
@@ -144,6 +154,7 @@ impl Client {
             audiences: body.audiences,
             created_at: UnixSeconds(body.created_at),
             dpop_bound_access_tokens: body.dpop_bound_access_tokens,
+            exchange: body.exchange,
             grants: body.grants,
             id: record.id.clone(),
             name: body.name,

@@ -48,6 +48,7 @@ pub fn answer(
         "iat",
         "iss",
         "jti",
+        "may_act",
         "scope",
         "sub",
     ] {

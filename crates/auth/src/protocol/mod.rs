@@ -10,6 +10,7 @@
 //! | [`confirmation`] | what binds a token to its holder | 7800, 8705, 9449 |
 //! | [`dpop`] | who holds the key of a token, by a signed proof | 9449 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
+//! | [`token_exchange`] | token exchange | 8693 |
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
 //! | [`introspect`] | token introspection | 7662 |
 //! | [`revoke`] | token revocation | 7009 |
@@ -28,6 +29,7 @@ pub mod parameters;
 pub mod revoke;
 pub mod token;
 pub mod token_client;
+pub mod token_exchange;
 
 pub use client_auth::Authenticated;
 pub use confirmation::Confirmation;

@@ -3,10 +3,11 @@
 use sealstone_jose::UnixSeconds;
 use serde::Serialize;
 
-use super::{Authenticated, Code, Confirmation, OAuthError, Parameters, dpop, token_client};
-use crate::client::Grant;
+use super::{Authenticated, Code, Confirmation, OAuthError, Parameters, dpop, token_client, token_exchange};
+use crate::client::{Client, Grant};
 use crate::clock::Randomness;
 use crate::issuer::Issuer;
+use crate::keys::ServerKey;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
@@ -36,11 +37,44 @@ pub struct TokenResponse {
     pub access_token: String,
     /// Its lifetime.
     pub expires_in: u64,
+    /// What was issued, where that is not plain: RFC 8693 §2.2.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issued_token_type: Option<&'static str>,
     /// Its scopes; left out if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// `Bearer` or `DPoP`, see [`Confirmation::token_type`].
     pub token_type: &'static str,
+}
+
+impl TokenResponse {
+    /// The answer that brings an access token and nothing else.
+    pub(super) fn new(
+        access_token: String,
+        lifetime: u64,
+        scope: Option<String>,
+        confirmation: &Confirmation,
+    ) -> Self {
+        Self {
+            access_token,
+            expires_in: lifetime,
+            issued_token_type: None,
+            scope,
+            token_type: confirmation.token_type(),
+        }
+    }
+}
+
+/// The key that signs the tokens of `client`.
+/// Errors: `server_error` if its algorithm has none.
+pub(super) fn signing_key<'a>(client: &Client, ground: Ground<'a>) -> Result<&'a ServerKey, OAuthError> {
+    ground.snapshot.keys.active(client.algorithm).ok_or_else(|| {
+        OAuthError::new(Code::ServerError, "the server could not answer").hint(format!(
+            "client `{}` is to have {} tokens, which `tokens.algorithms` does not enable",
+            client.id,
+            client.algorithm.name()
+        ))
+    })
 }
 
 impl std::fmt::Debug for TokenResponse {
@@ -70,5 +104,6 @@ pub async fn answer(
     }
     match grant {
         Grant::ClientCredentials => token_client::grant(caller, parameters, ground),
+        Grant::TokenExchange => token_exchange::grant(caller, parameters, ground),
     }
 }

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use sealstone_jose::jwt::Claims;
 
 use super::access_token::{self, NewToken};
-use super::token::{Ground, TokenResponse};
+use super::token::{Ground, TokenResponse, signing_key};
 use super::{Authenticated, Code, OAuthError, Parameters};
 use crate::client::Client;
 
@@ -22,13 +22,7 @@ pub fn grant(
     let scope = scope(client, parameters.value("scope"))?;
     let audiences = audiences(client, parameters, ground.issuer.as_str())?;
     let lifetime = client.token_lifetime_seconds.min(ground.max_lifetime_seconds);
-    let key = ground.snapshot.keys.active(client.algorithm).ok_or_else(|| {
-        OAuthError::new(Code::ServerError, "the server could not answer").hint(format!(
-            "client `{}` is to have {} tokens, which `tokens.algorithms` does not enable",
-            client.id,
-            client.algorithm.name()
-        ))
-    })?;
+    let key = signing_key(client, ground)?;
     let token = NewToken {
         audiences: &audiences,
         client,
@@ -40,12 +34,7 @@ pub fn grant(
         subject: &client.id,
     };
     let access_token = access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?;
-    Ok(TokenResponse {
-        access_token,
-        expires_in: lifetime,
-        scope,
-        token_type: ground.confirmation.token_type(),
-    })
+    Ok(TokenResponse::new(access_token, lifetime, scope, ground.confirmation))
 }
 
 /// The scopes of the token: those asked for, or all that the client has.

@@ -9,7 +9,7 @@ use sealstone_jose::Algorithm;
 use serde::{Deserialize, Deserializer};
 
 use crate::error::ConfigError;
-use crate::{Error, Issuer};
+use crate::{Error, Issuer, trusted};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
 pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
@@ -40,6 +40,8 @@ pub struct Config {
     pub tls: Tls,
     /// The access tokens.
     pub tokens: Tokens,
+    /// The issuers whose assertions are taken for a grant, besides those of the store.
+    pub trusted_issuers: Vec<trusted::Configured>,
 }
 
 /// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
@@ -199,6 +201,7 @@ impl Default for Config {
             store: Store::default(),
             tls: Tls::default(),
             tokens: Tokens::default(),
+            trusted_issuers: Vec::new(),
         }
     }
 }

@@ -23,6 +23,7 @@
 //! | [`snapshot`] | what the token path reads | who asks |
 //! | [`store`] | versioned records | what they mean |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
+//! | [`trusted`] | issuers whose assertions are taken | what a flow makes of them |
 //! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
 
 #![forbid(unsafe_code)]
@@ -42,6 +43,7 @@ mod run;
 pub mod snapshot;
 pub mod store;
 pub mod tls;
+pub mod trusted;
 
 pub use admin::{Admin, NewAuthentication, NewClient};
 pub use client::{
@@ -53,3 +55,4 @@ pub use error::{ConfigError, Error};
 pub use issuer::Issuer;
 pub use run::{Server, World, run};
 pub use store::Store;
+pub use trusted::{SubjectRule, TrustedIssuer};

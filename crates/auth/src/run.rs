@@ -20,7 +20,7 @@ use crate::protocol::dpop::Dpop;
 use crate::snapshot::Live;
 use crate::store::{Sqlite, Store, Version};
 use crate::tls::{self, Identity, Terms};
-use crate::{Error, data_dir};
+use crate::{Error, data_dir, trusted};
 
 /// The parts of the world that a server needs and a test replaces.
 #[derive(Clone)]
@@ -87,6 +87,8 @@ impl Server {
         let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
+        let stored = Arc::clone(&live.snapshot().trusted);
+        let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
         let app = Arc::new(App {
             clock: Arc::clone(&world.clock),

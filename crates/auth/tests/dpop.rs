@@ -448,7 +448,13 @@ async fn rfc9449_s4_3_10_the_nonce() {
 /// Good in its own minute and the next, so that a client gets the next one before its own ends.
 #[tokio::test]
 async fn rfc9449_s8_a_nonce_overlaps_with_the_next() {
-    let (node, key) = (Node::build().await, key());
+    for replay in [Replay::Node, Replay::Shared] {
+        overlaps(Node::with(DpopConfig { replay, ..DpopConfig::default() }).await).await;
+    }
+}
+
+async fn overlaps(node: Node) {
+    let key = key();
     let first = node.claims("1");
     node.house.clock.advance(59);
     assert_eq!(node.nonce(), first["nonce"], "still the newest");
@@ -459,6 +465,16 @@ async fn rfc9449_s8_a_nonce_overlaps_with_the_next() {
     assert!(node.ask(&[&proof(&key, &but(&first, "jti", "2"))]).await.is_ok(), "its last second");
     node.house.clock.advance(1);
     node.refused_with(Code::UseDpopNonce, &proof(&key, &but(&first, "jti", "3")), "over").await;
+    // The minute is signed: nobody sets it on.
+    let set_on = |minutes: u64| {
+        let mut bytes = URL_SAFE_NO_PAD.decode(first["nonce"].as_str().unwrap()).unwrap();
+        let minute = u64::from_be_bytes(bytes[..8].try_into().unwrap()) + minutes;
+        bytes[..8].copy_from_slice(&minute.to_be_bytes());
+        but(&but(&first, "jti", "4"), "nonce", URL_SAFE_NO_PAD.encode(bytes))
+    };
+    for minutes in [1, 2] {
+        node.refused_with(Code::UseDpopNonce, &proof(&key, &set_on(minutes)), "set on").await;
+    }
 }
 
 #[tokio::test]

@@ -97,9 +97,9 @@ async fn shared_a_proof_is_used_once_among_all_nodes() {
     let ahead = node.claims("2");
     node.house.clock.set_back(60);
     assert_eq!(code(&node, &but(&ahead, "iat", now.0), &key).await, Ok(()));
-    node.house.clock.advance(300);
+    node.house.clock.advance(550);
     node.house.store.prune(node.house.clock.now()).await.unwrap();
-    node.house.clock.set_back(290);
+    node.house.clock.set_back(540);
     assert_eq!(
         code(&node, &ahead, &key).await,
         Err(Code::InvalidDpopProof),

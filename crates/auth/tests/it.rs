@@ -9,6 +9,7 @@ mod dpop_replay;
 mod exchange;
 mod flows;
 mod http;
+mod jwt_bearer;
 mod keys;
 mod logs;
 mod properties;

@@ -133,7 +133,22 @@ impl House {
         form: &str,
         confirmation: Confirmation,
     ) -> Result<TokenResponse, OAuthError> {
-        let snapshot = self.live.snapshot();
+        // Client credentials and token exchange wait for nothing.
+        let mut answer = pin!(self.wait_with(who, form, confirmation));
+        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => panic!("the flow waits"),
+        }
+    }
+
+    /// The same, for a grant that waits for the store.
+    pub async fn wait_with(
+        &self,
+        who: &Credentials,
+        form: &str,
+        confirmation: Confirmation,
+    ) -> Result<TokenResponse, OAuthError> {
+        let snapshot = self.live.snapshot_owned();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
         let ground = Ground {
@@ -145,12 +160,7 @@ impl House {
             snapshot: &snapshot,
             store: &*self.store,
         };
-        // Client credentials and token exchange wait for nothing.
-        let mut answer = pin!(token::answer(&caller, &parameters, ground));
-        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
-            Poll::Ready(answer) => answer,
-            Poll::Pending => panic!("the flow waits"),
-        }
+        token::answer(&caller, &parameters, ground).await
     }
 
     /// Who asks, by client_secret_basic: without the store.

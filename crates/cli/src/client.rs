@@ -133,23 +133,22 @@ pub(crate) struct Remove {
     id: String,
 }
 
-/// Where the clients are.
+/// Where the clients and the users are.
 #[derive(Args)]
-struct Place {
+pub(crate) struct Place {
     /// The server's configuration; without it every value is the default
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
 
 impl Place {
-    fn admin(&self) -> Result<Admin, Error> {
+    pub(crate) fn admin(&self) -> Result<Admin, Error> {
         Ok(Admin::open(&load(self.config.as_ref())?)?)
     }
 }
 
 pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
-    let built = Builder::new_current_thread().enable_all().build();
-    let runtime = built.map_err(|cause| Error::file("the runtime", "started", cause))?;
+    let runtime = runtime()?;
     match command {
         Command::Add(options) => add(*options, &runtime, terminal),
         Command::List(options) => list(&options, &runtime, terminal),
@@ -159,6 +158,12 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
             terminal.line(format_args!("{} removed; its tokens are no longer active", Safe(&options.id)))
         }
     }
+}
+
+/// The runtime of a command that asks the store and ends.
+pub(crate) fn runtime() -> Result<Runtime, Error> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.map_err(|cause| Error::file("the runtime", "started", cause))
 }
 
 fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), Error> {
@@ -225,7 +230,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
 }
 
 /// The most that a file of keys may be.
-const MAX_JWKS: usize = 1_048_576;
+pub(crate) const MAX_JWKS: usize = 1_048_576;
 
 /// How the client will prove who it is; the keys come from their file.
 fn authentication(options: &Add, secret_out: bool) -> Result<NewAuthentication, Error> {

@@ -11,6 +11,7 @@ mod clock;
 mod error;
 mod files;
 mod flags;
+mod issuer;
 mod jwt;
 mod key;
 mod keyfile;
@@ -69,6 +70,9 @@ enum Command {
     /// Add, list and remove the server's clients
     #[command(subcommand)]
     Client(client::Command),
+    /// Add, list and remove the issuers whose assertions the server takes for a grant
+    #[command(subcommand)]
+    Issuer(issuer::Command),
     /// Show a token server at work, from nothing, on this machine
     Quickstart(quickstart::Options),
     /// Print the completions of a shell
@@ -104,6 +108,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Jwt(command) => jwt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),
+        Command::Issuer(command) => issuer::run(command, terminal),
         Command::Quickstart(options) => quickstart::run(&options, terminal),
         Command::Completions(options) => manual::completions(&options, terminal),
         Command::Man(options) => manual::man(&options, terminal),

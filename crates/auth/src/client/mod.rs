@@ -56,18 +56,21 @@ pub struct Client {
 pub enum Grant {
     /// RFC 6749 §4.4.
     ClientCredentials,
+    /// RFC 7523 §2.1.
+    JwtBearer,
     /// RFC 8693 §2.1.
     TokenExchange,
 }
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 2] = [Grant::ClientCredentials, Grant::TokenExchange];
+    pub const ALL: [Grant; 3] = [Grant::ClientCredentials, Grant::JwtBearer, Grant::TokenExchange];
 
     /// Its `grant_type`.
     pub const fn name(self) -> &'static str {
         match self {
             Grant::ClientCredentials => "client_credentials",
+            Grant::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
             Grant::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
         }
     }

@@ -11,6 +11,7 @@
 //! | [`dpop`] | who holds the key of a token, by a signed proof | 9449 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
 //! | [`token_exchange`] | token exchange | 8693 |
+//! | [`jwt_bearer`] | assertions of others as a grant | 7521, 7523 |
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
 //! | [`introspect`] | token introspection | 7662 |
 //! | [`revoke`] | token revocation | 7009 |
@@ -25,6 +26,7 @@ pub mod discovery;
 pub mod dpop;
 pub mod error;
 pub mod introspect;
+pub mod jwt_bearer;
 pub mod parameters;
 pub mod revoke;
 pub mod token;

@@ -3,7 +3,9 @@
 use sealstone_jose::UnixSeconds;
 use serde::Serialize;
 
-use super::{Authenticated, Code, Confirmation, OAuthError, Parameters, dpop, token_client, token_exchange};
+use super::{
+    Authenticated, Code, Confirmation, OAuthError, Parameters, dpop, jwt_bearer, token_client, token_exchange,
+};
 use crate::client::{Client, Grant};
 use crate::clock::Randomness;
 use crate::issuer::Issuer;
@@ -104,6 +106,7 @@ pub async fn answer(
     }
     match grant {
         Grant::ClientCredentials => token_client::grant(caller, parameters, ground),
+        Grant::JwtBearer => jwt_bearer::grant(caller, parameters, ground).await,
         Grant::TokenExchange => token_exchange::grant(caller, parameters, ground),
     }
 }

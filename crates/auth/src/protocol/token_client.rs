@@ -67,7 +67,11 @@ pub(crate) fn is_scope_token(name: &str) -> bool {
 
 /// The audiences of the token: those asked for by `resource`, or the client's, or the issuer.
 /// RFC 8707 §2; RFC 9068 §3.
-fn audiences(client: &Client, parameters: &Parameters, issuer: &str) -> Result<Vec<String>, OAuthError> {
+pub(super) fn audiences(
+    client: &Client,
+    parameters: &Parameters,
+    issuer: &str,
+) -> Result<Vec<String>, OAuthError> {
     let mut wanted: Vec<String> = Vec::new();
     for resource in parameters.values("resource") {
         if !client.audiences.iter().any(|known| known == resource) {

@@ -66,11 +66,13 @@ pub enum Kind {
     SigningKey,
     /// A value that may be used once, named by its hash.
     SingleUse,
+    /// An issuer whose assertions are taken for a grant.
+    TrustedIssuer,
 }
 
 impl Kind {
     /// The kinds whose versions are drawn from a counter.
-    pub const WATCHED: [Kind; 3] = [Kind::Client, Kind::Revocation, Kind::SigningKey];
+    pub const WATCHED: [Kind; 4] = [Kind::Client, Kind::Revocation, Kind::SigningKey, Kind::TrustedIssuer];
 
     /// The name in the database.
     pub const fn name(self) -> &'static str {
@@ -79,6 +81,7 @@ impl Kind {
             Kind::Revocation => "revocation",
             Kind::SigningKey => "signing-key",
             Kind::SingleUse => "single-use",
+            Kind::TrustedIssuer => "trusted-issuer",
         }
     }
 
@@ -114,6 +117,8 @@ pub struct Versions {
     pub revocations: Version,
     /// Of the signing keys.
     pub signing_keys: Version,
+    /// Of the trusted issuers.
+    pub trusted_issuers: Version,
 }
 
 /// A record as stored.

@@ -4,6 +4,7 @@
 
 mod agree;
 mod attempts;
+mod ball;
 mod batch;
 mod exhaustive;
 mod faults;

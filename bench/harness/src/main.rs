@@ -1,11 +1,12 @@
-//! Measures one thing at a time beside its rivals: `sealstone-bench NAME [--room ROOM] [--rounds N]
-//! [--only PART] [--peers] [--against NAME,NAME] [--json FILE]`.
-//! Without a name it lists the names. `./dev bench` builds the rivals, pins everything to one core and calls this.
+//! Measures one thing at a time beside its rivals: `sealstone-bench engine [--room ROOM]` or
+//! `sealstone-bench auth [--seconds N] [--warm N]`, each with `[--rounds N] [--only PART] [--peers] [--against NAME,NAME]
+//! [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
 //!
 //! Each round runs one batch of ours and one of each rival for every row, so that whatever disturbs the machine
-//! disturbs all alike; time is the thread's own. A row shows the median of the rounds and their quartiles.
+//! disturbs all alike. A row shows the median of the rounds and their quartiles.
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
+mod auth;
 mod clock;
 mod engine;
 mod ours;
@@ -18,10 +19,13 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use engine::{Against, Choice};
+use serde_json::Value;
 
 /// Everything that can be measured.
-const NAMES: [(&str, &str); 1] =
-    [("engine", "key generation, signing and verification: from bytes, from expanded keys, in batches")];
+const NAMES: [(&str, &str); 2] = [
+    ("auth", "the authorization server under load: tokens, introspection, memory, start"),
+    ("engine", "key generation, signing and verification: from bytes, from expanded keys, in batches"),
+];
 
 fn main() -> ExitCode {
     match Request::parse(std::env::args().skip(1)).and_then(|request| request.run()) {
@@ -39,6 +43,8 @@ struct Request {
     name: Option<String>,
     room: Option<String>,
     rounds: Option<usize>,
+    seconds: Option<f64>,
+    warm: Option<f64>,
     json: Option<PathBuf>,
     only: Option<String>,
     against: Against,
@@ -56,6 +62,8 @@ impl Request {
                     let rounds = value()?.parse().ok().filter(|&rounds| rounds > 0);
                     request.rounds = Some(rounds.ok_or("--rounds needs a number above zero")?);
                 }
+                "--seconds" => request.seconds = Some(seconds(&word, &value()?)?),
+                "--warm" => request.warm = Some(seconds(&word, &value()?)?),
                 "--json" => request.json = Some(value()?.into()),
                 "--peers" => {
                     // As `--peers all`, too.
@@ -80,13 +88,39 @@ impl Request {
         let root = root.canonicalize().unwrap_or(root);
         match self.name.as_deref() {
             None => NAMES.iter().for_each(|(name, what)| println!("{name:12} {what}")),
+            Some("auth") => self.auth(&root)?,
             Some("engine") => self.engine(&root)?,
             Some(other) => return Err(format!("nothing to measure is called {other}")),
         }
         Ok(())
     }
 
+    fn auth(&self, root: &Path) -> Result<(), String> {
+        if self.room.is_some() {
+            return Err("--room is for the engine".to_owned());
+        }
+        let choice = auth::Choice {
+            against: &self.against,
+            only: self.only.as_deref(),
+            rounds: self.rounds.unwrap_or(3),
+            seconds: self.seconds.unwrap_or(2.0),
+            warm_seconds: self.warm.unwrap_or(90.0),
+        };
+        let outcome = auth::measure(root, &choice)?;
+        print!("{}", auth::text(&outcome));
+        self.write_json(outcome.rows.iter().map(auth::Row::json))?;
+        print!("{}", auth::everybody(&outcome.measured));
+        // Only a whole run is a record.
+        if matches!(self.against, Against::All) && self.only.is_none() {
+            println!("\nrecorded in {}", auth::record(root, &outcome)?.display());
+        }
+        Ok(())
+    }
+
     fn engine(&self, root: &Path) -> Result<(), String> {
+        if self.seconds.is_some() || self.warm.is_some() {
+            return Err("--seconds and --warm are for auth".to_owned());
+        }
         let choice = Choice {
             room: self.room.as_deref(),
             rounds: self.rounds.unwrap_or(21),
@@ -95,11 +129,7 @@ impl Request {
         };
         let outcome = engine::measure(root, &choice)?;
         print!("{}", table::text(&outcome.rows));
-        if let Some(path) = &self.json {
-            let rows = outcome.rows.iter().map(table::Row::json).collect::<Vec<_>>();
-            let text = serde_json::to_string_pretty(&rows).map_err(|why| why.to_string())?;
-            std::fs::write(path, text + "\n").map_err(|why| format!("{}: {why}", path.display()))?;
-        }
+        self.write_json(outcome.rows.iter().map(table::Row::json))?;
         if matches!(self.against, Against::All) {
             print!("{}{}", table::everybody(&outcome), table::cycles(&outcome));
             // Only a whole run is a record.
@@ -109,4 +139,15 @@ impl Request {
         }
         Ok(())
     }
+
+    fn write_json(&self, rows: impl Iterator<Item = Value>) -> Result<(), String> {
+        let Some(path) = &self.json else { return Ok(()) };
+        let text = serde_json::to_string_pretty(&rows.collect::<Vec<_>>()).map_err(|why| why.to_string())?;
+        std::fs::write(path, text + "\n").map_err(|why| format!("{}: {why}", path.display()))
+    }
+}
+
+fn seconds(flag: &str, text: &str) -> Result<f64, String> {
+    let seconds = text.parse().ok().filter(|&seconds: &f64| seconds > 0.0 && seconds.is_finite());
+    seconds.ok_or_else(|| format!("{flag} needs a number above zero"))
 }

@@ -25,15 +25,20 @@ const FLAGS: [&str; 12] = [
 
 /// Writes the record of a run below `bench/record`, and returns its path.
 pub(crate) fn write(root: &Path, outcome: &Outcome) -> Result<PathBuf, String> {
+    keep(&root.join("bench/record"), |date| text(root, date, outcome))
+}
+
+/// Writes a file named after the time into a folder.
+pub(crate) fn keep(folder: &Path, text: impl FnOnce(&str) -> String) -> Result<PathBuf, String> {
     let date = said("date", &["-u", "+%Y-%m-%dT%H:%M:%SZ"]);
-    let folder = root.join("bench/record");
     let path = folder.join(format!("{}.csv", date.replace(':', "")));
-    fs::create_dir_all(&folder).map_err(|why| format!("{}: {why}", folder.display()))?;
-    fs::write(&path, text(root, &date, outcome)).map_err(|why| format!("{}: {why}", path.display()))?;
+    fs::create_dir_all(folder).map_err(|why| format!("{}: {why}", folder.display()))?;
+    fs::write(&path, text(&date)).map_err(|why| format!("{}: {why}", path.display()))?;
     Ok(path)
 }
 
-fn text(root: &Path, date: &str, outcome: &Outcome) -> String {
+/// The head of every record: the machine, the commit, the compilers.
+pub(crate) fn machine(root: &Path, date: &str) -> String {
     let root = root.to_string_lossy();
     let mut text = String::new();
     let mut head = |key: &str, value: &str| text += &format!("# {key}: {value}\n");
@@ -54,6 +59,12 @@ fn text(root: &Path, date: &str, outcome: &Outcome) -> String {
     head("rustc", &said("rustc", &["-V"]));
     head("cc", &said("cc", &["--version"]));
     head("go", &said("go", &["version"]));
+    text
+}
+
+fn text(root: &Path, date: &str, outcome: &Outcome) -> String {
+    let mut text = machine(root, date);
+    let mut head = |key: &str, value: &str| text += &format!("# {key}: {value}\n");
     let Stats { median, lower, upper } = outcome.clock;
     head("core clock, GHz", &format!("{median:.3}, quartiles {lower:.3} to {upper:.3}"));
     head("room", outcome.room);

@@ -1,19 +1,32 @@
-//! What an administrator does to a store: clients and trusted issuers come and go. Running servers on the same store notice by themselves,
+//! What an administrator does to a store: clients, trusted issuers and users come and go. Running servers on the same store
+//! notice by themselves,
 //! within `store.poll_milliseconds`.
 
+mod issuers;
+mod users;
+
 use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use sealstone_jose::Algorithm;
+use sealstone_jose::mac::MacAlgorithm;
+use sealstone_jose::{Algorithm, UnixSeconds};
 
 use crate::Error;
-use crate::client::{AssertionKeys, Authentication, Client, ClientSecret, Exchange, Grant};
-use crate::clock::{CLOCK_SLACK_SECONDS, Clock, OsRandomness, Randomness, SystemClock, later, random_id};
+use crate::client::{
+    self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
+    ClientSecret, CodeFlow, Exchange, Grant, SharedSecret,
+};
+use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
-use crate::protocol::token_client::is_scope_token;
+use crate::keys::Sealer;
+use crate::people::Passwords;
+use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
-use crate::trusted::{Fault, SubjectRule, TrustedIssuer, confused};
+use crate::trusted::SubjectRule;
+
+pub use users::NewUser;
 
 /// The lifetime of tokens where a client names none.
 pub const DEFAULT_TOKEN_LIFETIME_SECONDS: u64 = 900;
@@ -21,14 +34,34 @@ pub const DEFAULT_TOKEN_LIFETIME_SECONDS: u64 = 900;
 /// A store in an administrator's hands.
 pub struct Admin {
     algorithms: Vec<Algorithm>,
+    auth_methods: Vec<AuthMethod>,
+    /// Whether this server's listener asks for certificates.
+    certificates: bool,
     clock: Arc<dyn Clock>,
     /// The trusted issuers of the configuration, and what their subjects are called.
     configured: Vec<(String, SubjectRule)>,
+    data_dir: PathBuf,
     /// Who this server is, as far as the configuration says.
     issuer: Option<String>,
     max_lifetime_seconds: u64,
+    passwords: Passwords,
     randomness: Arc<dyn Randomness>,
+    /// Without it, that of the data directory, once there is something to seal.
+    sealer: Option<Arc<Sealer>>,
     store: Arc<dyn Store>,
+}
+
+/// The sealer of a data directory, which is made where the store has nothing sealed yet.
+/// Errors: those of [`Sealer::open`].
+pub(crate) async fn sealer(
+    data_dir: &Path,
+    store: &dyn Store,
+    randomness: &dyn Randomness,
+    now: UnixSeconds,
+) -> Result<Sealer, Error> {
+    let keys = store.versions().await?.signing_keys;
+    let nothing_sealed = keys == Version::ZERO && !client::any_sealed(store, now).await?;
+    Sealer::open(data_dir, nothing_sealed, randomness)
 }
 
 /// A client to be registered. `NewClient::default()` may get ML-DSA-65 tokens for 15 minutes by client credentials,
@@ -41,10 +74,15 @@ pub struct NewClient {
     pub audiences: Vec<String>,
     /// How it proves who it is.
     pub authentication: NewAuthentication,
+    /// What it may do at the authorization endpoint.
+    pub code_flow: CodeFlow,
     /// Whether each of its token requests must come with a DPoP proof.
     pub dpop_bound_access_tokens: bool,
     /// Which tokens it may exchange, and for what. Goes with [`Grant::TokenExchange`].
     pub exchange: Exchange,
+    /// Whether its tokens are bound to the certificate of its connection, RFC 8705 §3. Any client can have them so,
+    /// whatever its method.
+    pub tls_client_certificate_bound_access_tokens: bool,
     /// What it may ask the token endpoint for.
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
@@ -66,12 +104,37 @@ pub enum NewAuthentication {
     /// `client_secret_basic`.
     #[default]
     ClientSecretBasic,
+    /// `client_secret_jwt`, with the MAC of its assertions and what their `aud` must be.
+    ClientSecretJwt(MacAlgorithm, AssertionAudience),
     /// `client_secret_post`.
     ClientSecretPost,
+    /// `none`: a client that cannot keep a secret.
+    None,
     /// `private_key_jwt`, with the client's public keys.
     PrivateKeyJwt(AssertionKeys),
+    /// `self_signed_tls_client_auth`, with the client's certificates or their keys.
+    SelfSignedTlsClientAuth(ClientKeys),
+    /// `tls_client_auth`, with the name that its certificates bear.
+    TlsClientAuth(CertificateName),
 }
 
+impl NewAuthentication {
+    /// The method.
+    pub const fn method(&self) -> AuthMethod {
+        match self {
+            NewAuthentication::ClientSecretBasic => AuthMethod::ClientSecretBasic,
+            NewAuthentication::ClientSecretJwt(..) => AuthMethod::ClientSecretJwt,
+            NewAuthentication::ClientSecretPost => AuthMethod::ClientSecretPost,
+            NewAuthentication::None => AuthMethod::None,
+            NewAuthentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
+            NewAuthentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
+            NewAuthentication::TlsClientAuth(_) => AuthMethod::TlsClientAuth,
+        }
+    }
+}
+
+/// What a server must have to see a client's certificate.
+const CERTIFICATES_NEED: &str = "this server must end TLS itself (`tls.mode`) and ask for certificates (`tls.client_certificates = \"ask\"`)";
 /// The most keys a client may register: enough for a rotation of each algorithm.
 const MOST_KEYS: usize = 16;
 
@@ -81,8 +144,10 @@ impl Default for NewClient {
             algorithm: Algorithm::MlDsa65,
             audiences: Vec::new(),
             authentication: NewAuthentication::default(),
+            code_flow: CodeFlow::default(),
             dpop_bound_access_tokens: false,
             exchange: Exchange::default(),
+            tls_client_certificate_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
@@ -111,13 +176,24 @@ impl Admin {
     ) -> Self {
         Self {
             algorithms: config.tokens.algorithms.clone(),
+            auth_methods: config.auth_methods(),
+            certificates: config.asks_for_certificates(),
             clock,
             configured: config.trusted_issuers.iter().map(|one| (one.issuer.clone(), one.rule())).collect(),
+            data_dir: config.data_dir.clone(),
             issuer: config.issuer.clone(),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            passwords: config.passwords.pool(),
             randomness,
+            sealer: None,
             store,
         }
+    }
+
+    /// With a sealer that is open already.
+    #[must_use]
+    pub fn with_sealer(self, sealer: Arc<Sealer>) -> Self {
+        Self { sealer: Some(sealer), ..self }
     }
 
     /// Registers a client and draws its secret, where its method has one. The secret is not kept and cannot be shown
@@ -129,12 +205,14 @@ impl Admin {
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
-        let (authentication, secret) = self.enrol(new.authentication)?;
+        let (authentication, secret) = self.enrol(&id, new.authentication).await?;
         let now = self.clock.now();
         let client = Client {
             algorithm: new.algorithm,
             audiences: new.audiences,
             authentication,
+            code_flow: new.code_flow,
+            tls_client_certificate_bound_access_tokens: new.tls_client_certificate_bound_access_tokens,
             created_at: now,
             dpop_bound_access_tokens: new.dpop_bound_access_tokens,
             exchange: new.exchange,
@@ -154,15 +232,40 @@ impl Admin {
     }
 
     /// Draws what is to be drawn.
-    fn enrol(&self, new: NewAuthentication) -> Result<(Authentication, Option<ClientSecret>), Error> {
+    async fn enrol(
+        &self,
+        id: &str,
+        new: NewAuthentication,
+    ) -> Result<(Authentication, Option<ClientSecret>), Error> {
         let by_secret = |keep: fn(_) -> Authentication| {
             let secret = ClientSecret::generate(&*self.randomness)?;
             Ok((keep(secret.hash()), Some(secret)))
         };
         match new {
             NewAuthentication::ClientSecretBasic => by_secret(Authentication::ClientSecretBasic),
+            NewAuthentication::ClientSecretJwt(algorithm, audience) => {
+                let secret = ClientSecret::generate_for(algorithm, &*self.randomness)?;
+                let sealed = secret.seal(id, &*self.sealer().await?, &*self.randomness)?;
+                let shared = SharedSecret { algorithm, audience, sealed };
+                Ok((Authentication::ClientSecretJwt(shared), Some(secret)))
+            }
             NewAuthentication::ClientSecretPost => by_secret(Authentication::ClientSecretPost),
+            NewAuthentication::None => Ok((Authentication::None, None)),
             NewAuthentication::PrivateKeyJwt(keys) => Ok((Authentication::PrivateKeyJwt(keys), None)),
+            NewAuthentication::SelfSignedTlsClientAuth(keys) => {
+                Ok((Authentication::SelfSignedTlsClientAuth(keys), None))
+            }
+            NewAuthentication::TlsClientAuth(name) => Ok((Authentication::TlsClientAuth(name), None)),
+        }
+    }
+
+    async fn sealer(&self) -> Result<Arc<Sealer>, Error> {
+        match &self.sealer {
+            Some(sealer) => Ok(Arc::clone(sealer)),
+            None => {
+                let now = self.clock.now();
+                sealer(&self.data_dir, &*self.store, &*self.randomness, now).await.map(Arc::new)
+            }
         }
     }
 
@@ -189,51 +292,46 @@ impl Admin {
         }
     }
 
-    /// Trusts an issuer from now on; its `family` is drawn.
-    /// Errors: `IssuerInvalid`, also if its subjects could be taken for those of another one; `IssuerExists`.
-    pub async fn add_issuer(&self, new: TrustedIssuer) -> Result<TrustedIssuer, Error> {
-        let issuer = TrustedIssuer { family: Some(random_id(&*self.randomness)?), ..new };
-        let invalid = |Fault { field, what, hint }| Error::IssuerInvalid { field, what, hint: hint.into() };
-        issuer.check(self.issuer.as_deref()).map_err(invalid)?;
-        let stored = self.list_issuers().await?;
-        let rules = stored.iter().map(|(other, _)| (&*other.issuer, &other.subject));
-        let rules = rules.chain(self.configured.iter().map(|(other, rule)| (&**other, rule)));
-        if let Some(other) = confused(&issuer.issuer, &issuer.subject, rules) {
-            let what = format!("its subjects could be taken for those of {other}");
-            return Err(invalid(Fault { field: "subject", what, hint: "no prefix that begins another" }));
+    /// That the method is one of this server's, and that what stands beside it can be used.
+    fn check_authentication(&self, new: &NewClient) -> Result<(), Error> {
+        let invalid = |field, what: String, hint: &str| {
+            Err(Error::ClientInvalid { field, what, hint: hint.to_owned() })
+        };
+        let method = new.authentication.method();
+        if !self.auth_methods.contains(&method) {
+            let hint = match self.certificates {
+                true => "`tls.client_ca` in the configuration names the authorities that certify clients",
+                false => CERTIFICATES_NEED,
+            };
+            return invalid("authentication method", format!("{} is not possible here", method.name()), hint);
         }
-        let (kind, id, body) = (Kind::TrustedIssuer, issuer.issuer.clone(), issuer.to_body()?);
-        let record = NewRecord { kind, id, expires_at: None, body };
-        match self.store.insert(record, self.clock.now()).await? {
-            Write::Done(_) => Ok(issuer),
-            Write::Refused => Err(Error::IssuerExists { issuer: issuer.issuer }),
+        if new.tls_client_certificate_bound_access_tokens && !self.certificates {
+            let what = "tokens cannot be bound to certificates here".into();
+            return invalid("certificate", what, CERTIFICATES_NEED);
         }
-    }
-
-    /// The trusted issuers of the store, by identifier.
-    pub async fn list_issuers(&self) -> Result<Vec<(TrustedIssuer, Version)>, Error> {
-        let records = self.store.list(Kind::TrustedIssuer, Version::ZERO, self.clock.now()).await?;
-        let issuers = records.iter().map(|record| Ok((TrustedIssuer::from_record(record)?, record.version)));
-        let mut issuers = issuers.collect::<Result<Vec<_>, Error>>()?;
-        issuers.sort_by(|(a, _), (b, _)| a.issuer.cmp(&b.issuer));
-        Ok(issuers)
-    }
-
-    /// Trusts an issuer no more; the tokens for its subjects cease to be active.
-    /// Errors: `IssuerUnknown`, also when another change came first.
-    pub async fn remove_issuer(&self, issuer: &str) -> Result<(), Error> {
-        let (now, unknown) = (self.clock.now(), || Error::IssuerUnknown { issuer: issuer.to_owned() });
-        let record = self.store.read(Kind::TrustedIssuer, issuer, now).await?.ok_or_else(unknown)?;
-        // The tokens first: what stops half way leaves an issuer without tokens, and not tokens without an issuer.
-        if let Some(family) = TrustedIssuer::from_record(&record)?.family {
-            let last = later(now, self.max_lifetime_seconds.saturating_add(CLOCK_SLACK_SECONDS));
-            let mark =
-                NewRecord { kind: Kind::Revocation, id: family, expires_at: Some(last), body: Vec::new() };
-            let (Write::Done(_) | Write::Refused) = self.store.insert(mark, now).await?;
-        }
-        match self.store.remove(Kind::TrustedIssuer, issuer, record.version).await? {
-            Write::Done(_) => Ok(()),
-            Write::Refused => Err(unknown()),
+        match &new.authentication {
+            NewAuthentication::PrivateKeyJwt(AssertionKeys { keys, .. }) => {
+                let set = keys.set();
+                if (1..=MOST_KEYS).contains(&set.keys().len()) {
+                    return Ok(());
+                }
+                let unused =
+                    set.ignored().first().map(|first| format!("; the first unused one: {}", first.reason));
+                let what = format!("{} usable keys{}", set.keys().len(), unused.unwrap_or_default());
+                invalid("JWK set", what, "1 to 16 public keys (EC, Ed25519 or ML-DSA) in `keys`")
+            }
+            NewAuthentication::SelfSignedTlsClientAuth(keys) => {
+                if (1..=MOST_KEYS).contains(&keys.certificates()) {
+                    return Ok(());
+                }
+                let what = format!("{} certificates or keys of certificates", keys.certificates());
+                invalid(
+                    "JWK set",
+                    what,
+                    "1 to 16 keys in `keys`, each with `x5c`, `x5t#S256` or of a known type",
+                )
+            }
+            _ => Ok(()),
         }
     }
 
@@ -272,19 +370,8 @@ impl Admin {
                 return invalid(field, format!("`{}`", name.escape_debug()), hint);
             }
         }
-        if let NewAuthentication::PrivateKeyJwt(AssertionKeys { keys, .. }) = &new.authentication
-            && !(1..=MOST_KEYS).contains(&keys.keys().len())
-        {
-            let unused =
-                keys.ignored().first().map(|first| format!("; the first unused one: {}", first.reason));
-            let what = format!("{} usable keys{}", keys.keys().len(), unused.unwrap_or_default());
-            return invalid("JWK set", what, "1 to 16 public keys (EC, Ed25519 or ML-DSA) in `keys`");
-        }
-        let exchanges = new.grants.contains(&Grant::TokenExchange);
-        if (exchanges, exchanges) != (new.exchange.is_whole(), !new.exchange.is_none()) {
-            let hint = "the grant, audiences whose tokens it may exchange, and audiences that it may ask for";
-            return invalid("exchange", "something of what goes together is missing".into(), hint);
-        }
+        self.check_authentication(new)?;
+        check_grants(new)?;
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
@@ -302,6 +389,37 @@ impl Admin {
         }
         Ok(())
     }
+}
+
+/// What a client may ask for must fit together.
+fn check_grants(new: &NewClient) -> Result<(), Error> {
+    let invalid = |what: &str, hint: &str| {
+        Err(Error::ClientInvalid { field: "grants", what: what.to_owned(), hint: hint.to_owned() })
+    };
+    let has = |grant| new.grants.contains(&grant);
+    let public = matches!(new.authentication, NewAuthentication::None);
+    if public && (has(Grant::TokenExchange) || has(Grant::JwtBearer)) {
+        let hint = "these grants are for clients that prove who they are";
+        return invalid("a public client that brings tokens of others", hint);
+    }
+    let exchanges = has(Grant::TokenExchange);
+    if (exchanges, exchanges) != (new.exchange.is_whole(), !new.exchange.is_none()) {
+        let hint =
+            "token exchange, audiences whose tokens it may exchange, and audiences that it may ask for";
+        return invalid("token exchange without all that goes with it", hint);
+    }
+    if public && has(Grant::ClientCredentials) {
+        let hint = "RFC 6749 §4.4: client_credentials is for clients that prove who they are";
+        return invalid("a public client with client_credentials", hint);
+    }
+    if has(Grant::AuthorizationCode) == new.code_flow.redirect_uris.is_empty() {
+        let hint = "authorization_code and redirect URIs go together";
+        return invalid("one of authorization_code and redirect URIs without the other", hint);
+    }
+    if public && new.code_flow.pkce_optional {
+        return invalid("a public client without PKCE", "RFC 9700 §2.1.1: a public client must use PKCE");
+    }
+    Ok(())
 }
 
 impl std::fmt::Debug for Admin {

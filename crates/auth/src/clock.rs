@@ -49,11 +49,11 @@ pub(crate) fn random_id(randomness: &dyn Randomness) -> Result<String, Error> {
     Ok(URL_SAFE_NO_PAD.encode(bytes))
 }
 
-/// 256 random bits as 43 characters of base64url: client secrets.
-pub(crate) fn random_secret(randomness: &dyn Randomness) -> Result<Zeroizing<String>, Error> {
-    let mut bytes = Zeroizing::new([0; 32]);
-    randomness.fill(&mut *bytes)?;
-    Ok(Zeroizing::new(URL_SAFE_NO_PAD.encode(*bytes)))
+/// So many random bytes in base64url, which are a third more characters: client secrets.
+pub(crate) fn random_secret(randomness: &dyn Randomness, len: usize) -> Result<Zeroizing<String>, Error> {
+    let mut bytes = Zeroizing::new(vec![0; len]);
+    randomness.fill(&mut bytes)?;
+    Ok(Zeroizing::new(URL_SAFE_NO_PAD.encode(&*bytes)))
 }
 
 /// How far the clock may be ahead for a while, or two nodes apart: what guards a token outlives it by this.

@@ -2,13 +2,15 @@
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::num::NonZeroU64;
+use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use sealstone_jose::Algorithm;
 use serde::{Deserialize, Deserializer};
 
+use crate::client::AuthMethod;
 use crate::error::ConfigError;
+use crate::people::{self, Cost};
 use crate::{Error, Issuer, trusted};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
@@ -32,6 +34,10 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The logs.
     pub log: Log,
+    /// The cost of passwords.
+    pub passwords: Passwords,
+    /// How long people stay signed in.
+    pub sessions: Sessions,
     /// How the server ends.
     pub shutdown: Shutdown,
     /// The store.
@@ -130,6 +136,32 @@ pub enum LogLevel {
     Debug,
 }
 
+/// `[passwords]`: argon2id, RFC 9106. A password set at another cost is hashed anew when its user next signs in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Passwords {
+    /// How many are hashed at once, each in `memory_kib` of its own. Without it: one per core.
+    pub at_once: Option<NonZeroU64>,
+    /// Argon2's p. One thread computes all lanes, so this changes little for the server.
+    pub lanes: u32,
+    /// Argon2's m.
+    pub memory_kib: u32,
+    /// Argon2's t.
+    pub passes: u32,
+    /// How many more wait for their turn; who comes then is told to come later.
+    pub waiting: u64,
+}
+
+/// `[sessions]`: how long people stay signed in.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Sessions {
+    /// From signing in to the end, whatever happens between.
+    pub absolute_seconds: NonZeroU64,
+    /// From one request to the end, if no other comes.
+    pub idle_seconds: NonZeroU64,
+}
+
 /// `[shutdown]`: first announce, then finish, then cut.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -155,10 +187,26 @@ pub struct Store {
 pub struct Tls {
     /// The certificate chain, PEM. Demanded by mode `files`.
     pub certificate: Option<PathBuf>,
+    /// The authorities that certify clients of `tls_client_auth`, PEM. Without it no client can have that method.
+    pub client_ca: Option<PathBuf>,
+    /// Whether clients are asked for a certificate.
+    pub client_certificates: ClientCertificates,
     /// The certificate's private key, PEM. Demanded by mode `files`.
     pub key: Option<PathBuf>,
     /// Where the certificate comes from, or why there is none.
     pub mode: TlsMode,
+}
+
+/// Whether clients are asked for a certificate, RFC 8705 §5. Only this server's own listener can ask: behind a proxy
+/// that ends TLS there are no client certificates, for what such a proxy writes into a header anybody could write.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum ClientCertificates {
+    /// Asked for, not demanded. A browser whose user has certificates may ask which one to send.
+    #[default]
+    Ask,
+    /// Not asked for: no client can be known by one, and no token can be bound to one.
+    Never,
 }
 
 /// Where the certificate comes from, or why there is none.
@@ -197,6 +245,8 @@ impl Default for Config {
             keys: Keys::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
+            passwords: Passwords::default(),
+            sessions: Sessions::default(),
             shutdown: Shutdown::default(),
             store: Store::default(),
             tls: Tls::default(),
@@ -227,6 +277,32 @@ impl Default for Http {
 impl Default for Keys {
     fn default() -> Self {
         Self { active_seconds: seconds(90 * 86_400), publish_seconds: seconds(86_400) }
+    }
+}
+
+impl Default for Passwords {
+    fn default() -> Self {
+        let Cost { lanes, memory_kib, passes } = Cost::default();
+        Self { at_once: None, lanes, memory_kib, passes, waiting: 32 }
+    }
+}
+
+impl Passwords {
+    pub(crate) fn cost(&self) -> Cost {
+        Cost { lanes: self.lanes, memory_kib: self.memory_kib, passes: self.passes }
+    }
+
+    pub(crate) fn pool(&self) -> people::Passwords {
+        let size = |n: u64| usize::try_from(n).unwrap_or(usize::MAX);
+        let cores = || std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let at_once = self.at_once.map_or_else(cores, |n| size(n.get()));
+        people::Passwords::new(self.cost(), at_once, size(self.waiting))
+    }
+}
+
+impl Default for Sessions {
+    fn default() -> Self {
+        Self { absolute_seconds: seconds(12 * 3600), idle_seconds: seconds(3600) }
     }
 }
 
@@ -288,6 +364,22 @@ impl Config {
         }
     }
 
+    /// Whether a client can show a certificate: TLS ends here, and asks for one.
+    pub(crate) fn asks_for_certificates(&self) -> bool {
+        let here = matches!(self.tls.mode, TlsMode::Files | TlsMode::SelfSigned);
+        here && self.tls.client_certificates == ClientCertificates::Ask
+    }
+
+    /// The methods by which clients can prove who they are.
+    pub(crate) fn auth_methods(&self) -> Vec<AuthMethod> {
+        let possible = |method: &AuthMethod| match method {
+            AuthMethod::SelfSignedTlsClientAuth => self.asks_for_certificates(),
+            AuthMethod::TlsClientAuth => self.asks_for_certificates() && self.tls.client_ca.is_some(),
+            _ => true,
+        };
+        AuthMethod::ALL.into_iter().filter(possible).collect()
+    }
+
     /// The rules between values that no single value shows.
     pub(crate) fn check(&self) -> Result<(), Fault> {
         if let Some(text) = &self.issuer {
@@ -322,6 +414,14 @@ impl Config {
                 hint: "mode \"files\" goes with both `certificate` and `key`, every other mode with neither",
             });
         }
+        if tls.client_ca.is_some() && !self.asks_for_certificates() {
+            return Err(Fault {
+                section: "tls",
+                key: "client_ca",
+                what: "`client_ca` is set, and clients are not asked for certificates".into(),
+                hint: "it goes with TLS on this server's own listener and `client_certificates = \"ask\"`",
+            });
+        }
         if self.tokens.algorithms.is_empty() {
             return Err(Fault {
                 section: "tokens",
@@ -336,6 +436,24 @@ impl Config {
                 key: "nonces",
                 what: "without nonces a node cannot tell which proofs are its own to remember".into(),
                 hint: "set `replay` to \"shared\", or leave `nonces` true",
+            });
+        }
+        if !self.passwords.cost().is_enough() {
+            return Err(Fault {
+                section: "passwords",
+                key: "memory_kib",
+                what: "`memory_kib`, `passes` and `lanes` are out of bounds".into(),
+                hint: "at least 7168 KiB, and memory_kib times passes at least 35840; at most 4 GiB, 1000 passes, 64 lanes",
+            });
+        }
+        if self.sessions.idle_seconds > self.sessions.absolute_seconds
+            || self.sessions.absolute_seconds.get() > 366 * 86_400
+        {
+            return Err(Fault {
+                section: "sessions",
+                key: "idle_seconds",
+                what: "`idle_seconds` and `absolute_seconds` do not fit together".into(),
+                hint: "the idle time is within the absolute one, and that within a year",
             });
         }
         if self.keys.publish_seconds.get() < 2 * JWKS_MAX_AGE_SECONDS {

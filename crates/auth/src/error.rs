@@ -9,6 +9,8 @@ use std::path::PathBuf;
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Error {
+    /// Too many passwords are being hashed. Cure: later again; `passwords.at_once` and `passwords.waiting` bound it.
+    Busy,
     /// A certificate or its key cannot be used. Cure: give a PEM chain and its PKCS#8, SEC1 or PKCS#1 key.
     Certificate {
         /// What is wrong.
@@ -87,6 +89,25 @@ pub enum Error {
         /// What the store said.
         cause: String,
     },
+    /// A user with this name is there already. Cure: choose another name, or remove the user first.
+    UserExists {
+        /// The username.
+        username: String,
+    },
+    /// A user's field is outside its bounds. Cure: the hint names the bounds.
+    UserInvalid {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it, to follow its name.
+        what: &'static str,
+        /// What to do.
+        hint: &'static str,
+    },
+    /// No user has this name. Cure: list the users.
+    UserUnknown {
+        /// The username.
+        username: String,
+    },
 }
 
 /// Where a configuration is wrong, and what to do.
@@ -127,6 +148,10 @@ impl Error {
                 Some("a PEM chain in `tls.certificate` and its own PEM key in `tls.key`, readable by the server alone".into())
             }
             Error::Store { .. } => Some("look at the disk's free space and the data directory's owner and mode".into()),
+            Error::UserExists { .. } => Some("choose another name, or remove the user first".into()),
+            Error::UserInvalid { hint, .. } => Some((*hint).into()),
+            Error::UserUnknown { .. } => Some("list the users to see their names".into()),
+            Error::Busy => Some("try again in a few seconds".into()),
             Error::Key { .. } | Error::Randomness => None,
         }
     }
@@ -143,6 +168,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::Busy => write!(f, "too many passwords are being hashed"),
             Error::Certificate { what } => write!(f, "the certificate cannot be used: {what}"),
             Error::ClientExists { id } => write!(f, "a client `{id}` exists already"),
             Error::ClientInvalid { field, what, .. } => {
@@ -161,6 +187,9 @@ impl fmt::Display for Error {
             Error::Randomness => write!(f, "the system gave no randomness"),
             Error::Sealed { what } => write!(f, "a sealed key cannot be opened: {what}"),
             Error::Store { what, cause } => write!(f, "store, {what}: {cause}"),
+            Error::UserExists { username } => write!(f, "a user `{username}` exists already"),
+            Error::UserInvalid { field, what, .. } => write!(f, "the {field} {what}"),
+            Error::UserUnknown { username } => write!(f, "there is no user `{username}`"),
         }
     }
 }

@@ -22,6 +22,7 @@
 //! | `http` | addresses, methods, headers, statuses, connections | what a flow decides |
 //! | [`snapshot`] | what the token path reads | who asks |
 //! | [`store`] | versioned records | what they mean |
+//! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
 //! | [`trusted`] | issuers whose assertions are taken | what a flow makes of them |
 //! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
@@ -38,6 +39,7 @@ mod http;
 mod issuer;
 pub mod keys;
 pub mod log;
+pub mod people;
 pub mod protocol;
 mod run;
 pub mod snapshot;
@@ -45,14 +47,16 @@ pub mod store;
 pub mod tls;
 pub mod trusted;
 
-pub use admin::{Admin, NewAuthentication, NewClient};
+pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
-    AssertionAudience, AssertionKeys, AuthMethod, Authentication, Client, ClientSecret, Exchange, Grant,
+    AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, RedirectUri, RefreshLifetime, SharedSecret,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;
 pub use error::{ConfigError, Error};
 pub use issuer::Issuer;
+pub use people::{Password, Session, User};
 pub use run::{Server, World, run};
 pub use store::Store;
 pub use trusted::{SubjectRule, TrustedIssuer};

@@ -10,15 +10,16 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::admin::Admin;
+use crate::admin::{self, Admin};
 use crate::clock::{CLOCK_SLACK_SECONDS, Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
-use crate::keys::{Policy, Sealer};
+use crate::keys::Policy;
+use crate::people::People;
 use crate::protocol::dpop::Dpop;
 use crate::snapshot::Live;
-use crate::store::{Sqlite, Store, Version};
+use crate::store::{Sqlite, Store};
 use crate::tls::{self, Identity, Terms};
 use crate::{Error, data_dir, trusted};
 
@@ -75,28 +76,34 @@ impl Server {
         let issuer = issuer(&config, local_addr)?;
         let identity = identity(&config, &issuer, local_addr)?;
         let certificate_pem = identity.as_ref().map(|identity| identity.certificate_pem().to_owned());
-        let tls = identity.map(Identity::terms).transpose()?;
+        let tls = identity.map(|own| own.terms(config.tls.client_certificates)).transpose()?;
+        let anchors = config.tls.client_ca.as_deref().map(tls::anchors).transpose()?.unwrap_or_default();
 
         let store = match &world.store {
             Some(store) => Arc::clone(store),
             None => Arc::new(Sqlite::open(&data_dir::store(&config.data_dir))?),
         };
-        let nothing_sealed = store.versions().await?.signing_keys == Version::ZERO;
-        let sealer = Sealer::open(&config.data_dir, nothing_sealed, &*world.randomness)?;
+        let now = world.clock.now();
+        let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
         let algorithms = config.tokens.algorithms.clone();
         let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
+        let people = People::new(&config, &sealer)?;
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
         let stored = Arc::clone(&live.snapshot().trusted);
         let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
         let app = Arc::new(App {
+            anchors,
             clock: Arc::clone(&world.clock),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
-            metadata: http::metadata(&issuer, &config.tokens.algorithms),
+            // What connects is the proxy, not the person.
+            knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
+            people,
+            metadata: http::metadata(&issuer, &config.tokens.algorithms, &config.auth_methods()),
             ready: AtomicBool::new(true),
             request_timeout: seconds(config.http.request_timeout_seconds),
             issuer,
@@ -124,7 +131,8 @@ impl Server {
     /// [`refresh`](Self::refresh).
     pub fn admin(&self) -> Admin {
         let (clock, randomness) = (Arc::clone(&self.world.clock), Arc::clone(&self.world.randomness));
-        Admin::new(&self.config, Arc::clone(&self.store), clock, randomness)
+        let admin = Admin::new(&self.config, Arc::clone(&self.store), clock, randomness);
+        admin.with_sealer(Arc::clone(self.app.live.sealer()))
     }
 
     /// Takes in at once what changed in the store.

@@ -16,7 +16,7 @@ use tokio::sync::Mutex;
 use crate::Error;
 use crate::client::{Client, Clients};
 use crate::clock::Randomness;
-use crate::keys::{self, KeyRing, Policy, Sealer, Step, plan, withdraw};
+use crate::keys::{self, FlowKeys, KeyRing, Policy, Sealer, Step, plan, withdraw};
 use crate::store::{Kind, Record, Store, Version, Versions};
 use crate::trusted::{TrustedIssuer, TrustedIssuers};
 
@@ -40,11 +40,12 @@ pub struct Live {
     /// The trusted issuers of the configuration.
     configured: Vec<TrustedIssuer>,
     current: ArcSwap<Snapshot>,
+    flow_keys: FlowKeys,
     policy: Policy,
     randomness: Arc<dyn Randomness>,
     /// One refresh at a time; those who wait find their change already taken in.
     refreshing: Mutex<()>,
-    sealer: Sealer,
+    sealer: Arc<Sealer>,
     store: Arc<dyn Store>,
 }
 
@@ -52,16 +53,18 @@ impl Live {
     /// Takes the first snapshot, retires keys of algorithms that are no longer enabled, and makes the missing ones.
     pub async fn open(
         store: Arc<dyn Store>,
-        sealer: Sealer,
+        sealer: impl Into<Arc<Sealer>>,
         algorithms: Vec<Algorithm>,
         policy: Policy,
         randomness: Arc<dyn Randomness>,
         now: UnixSeconds,
     ) -> Result<Self, Error> {
+        let sealer = sealer.into();
         let live = Self {
             algorithms,
             configured: Vec::new(),
             current: ArcSwap::default(),
+            flow_keys: FlowKeys::derive(&sealer)?,
             policy,
             randomness,
             refreshing: Mutex::new(()),
@@ -101,8 +104,13 @@ impl Live {
         &*self.store
     }
 
+    /// The MAC keys of the flows.
+    pub fn flow_keys(&self) -> &FlowKeys {
+        &self.flow_keys
+    }
+
     /// Opens and seals what the store keeps, and derives keys.
-    pub fn sealer(&self) -> &Sealer {
+    pub fn sealer(&self) -> &Arc<Sealer> {
         &self.sealer
     }
 

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Error;
 use crate::error::ConfigError;
-use crate::protocol::token_client::is_scope_token;
+use crate::protocol::target::is_scope_token;
 use crate::store::Record;
 
 /// An issuer that is trusted to say who its subjects are, and what for.
@@ -39,7 +39,8 @@ pub enum SubjectRule {
     Fixed(String),
     /// This text, and then the `sub`. No other issuer may have a rule with whose subjects these could be confused.
     Prefix(String),
-    /// The `sub` as it is: the issuer speaks about the users of this server, and is trusted with all of them.
+    /// The `sub` as it is: the issuer speaks about the users of this server, and is trusted with all of them. Who is no
+    /// user, or a disabled one, is refused.
     Same,
 }
 

@@ -9,8 +9,8 @@ use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sealstone_auth::protocol::client_assertion::{JWT_BEARER, MAX_ASSERTION};
-use sealstone_auth::protocol::{Code, OAuthError, Parameters, client_auth};
-use sealstone_auth::{AssertionAudience, AssertionKeys, Config, NewAuthentication, NewClient};
+use sealstone_auth::protocol::{Code, OAuthError};
+use sealstone_auth::{AssertionAudience, AssertionKeys, ClientKeys, Config, NewAuthentication, NewClient};
 use sealstone_jose::jws::{self, Header};
 use sealstone_jose::jwt::{self, Claims};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
@@ -24,7 +24,7 @@ fn client_of(key: &PrivateKey, id: &str, audience: AssertionAudience) -> NewClie
     let keys = JwkSet::new([key.public().clone()]).unwrap();
     NewClient {
         algorithm: Algorithm::Es256,
-        authentication: NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys }),
+        authentication: NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys: keys.into() }),
         id: Some(id.into()),
         ..NewClient::default()
     }
@@ -61,10 +61,7 @@ fn form(assertion: &str) -> String {
 }
 
 async fn send(house: &House, headers: &[&[u8]], form: &str) -> Result<String, OAuthError> {
-    let (snapshot, now) = (house.live.snapshot_owned(), sealstone_auth::Clock::now(&*house.clock));
-    let parameters = Parameters::parse(form.as_bytes())?;
-    let proof = client_auth::authenticate(headers, &parameters, &snapshot.clients, &house.issuer, now)?;
-    Ok(proof.complete(&*house.store, now).await?.client().id.clone())
+    house.authenticate(headers, None, form).await
 }
 
 async fn present(house: &House, assertion: &str) -> Result<String, OAuthError> {
@@ -347,8 +344,8 @@ async fn the_store_is_asked_last() {
 #[tokio::test]
 async fn a_client_with_keys_needs_one_that_can_be_used() {
     let house = House::build().await;
-    let rsa = JwkSet::parse(br#"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#).unwrap();
-    for keys in [JwkSet::default(), rsa] {
+    for keys in [&br#"{"keys":[]}"#[..], br#"{"keys":[{"kty":"RSA","n":"AQAB","e":"AQAB"}]}"#] {
+        let keys = ClientKeys::parse(keys).unwrap();
         let keys = AssertionKeys { audience: AssertionAudience::Issuer, keys };
         let authentication = NewAuthentication::PrivateKeyJwt(keys);
         let wrong = house.admin.add_client(NewClient { authentication, ..NewClient::default() }).await;

@@ -174,7 +174,7 @@ async fn an_assertion_survives_the_search_for_a_nonce() {
     let bound = Bound::start().await;
     let (key, assertion_key) = (key(), key());
     let keys = JwkSet::new([assertion_key.public().clone()]).unwrap();
-    let keys = AssertionKeys { audience: AssertionAudience::Issuer, keys };
+    let keys = AssertionKeys { audience: AssertionAudience::Issuer, keys: keys.into() };
     let new = NewClient {
         algorithm: Algorithm::Es256,
         authentication: NewAuthentication::PrivateKeyJwt(keys),

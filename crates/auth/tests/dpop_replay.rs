@@ -186,6 +186,13 @@ async fn when_the_memory_is_full_nothing_is_forgotten() {
     assert_eq!(ask("greedy", 3).await, Err(Code::InvalidDpopProof));
     node.house.clock.advance(60);
     assert_eq!(ask("greedy", 500).await, Ok(()));
+    // And after a pause the whole memory is free.
+    for jti in 600..615 {
+        assert_eq!(ask("greedy", jti).await, Ok(()));
+    }
+    assert_eq!(ask("greedy", 700).await, full);
+    node.house.clock.advance(3600);
+    assert_eq!(ask("greedy", 700).await, Ok(()));
 }
 
 /// What is refused is not remembered, and asks no store.

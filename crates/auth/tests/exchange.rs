@@ -9,7 +9,7 @@ use sealstone_auth::protocol::token::TokenResponse;
 use sealstone_auth::protocol::token_exchange::{ACCESS_TOKEN, JWT, MAX_ACTORS};
 use sealstone_auth::protocol::{Code, Confirmation, OAuthError, Parameters};
 use sealstone_auth::store::{Kind, NewRecord, Version};
-use sealstone_auth::{Clock, Exchange, Grant, NewClient};
+use sealstone_auth::{Clock, Exchange, Grant, NewAuthentication, NewClient};
 use sealstone_jose::jwt::{self, Claims};
 use sealstone_jose::{Algorithm, PrivateKey};
 use serde_json::{Value, json};
@@ -247,7 +247,19 @@ async fn by_default_a_client_exchanges_nothing() {
     ] {
         let new = NewClient { exchange, grants: grants.into_iter().collect(), ..client("half") };
         let refused = shop.house.admin.add_client(new).await;
-        assert!(matches!(refused, Err(sealstone_auth::Error::ClientInvalid { field: "exchange", .. })));
+        assert!(matches!(
+            refused,
+            Err(sealstone_auth::Error::ClientInvalid { field: "exchange" | "grants", .. })
+        ));
+    }
+    // Whoever proves nothing brings no tokens of others.
+    for grant in [Grant::TokenExchange, Grant::JwtBearer] {
+        let exchange =
+            if grant == Grant::TokenExchange { policy(&[ORDERS], &[STOCK]) } else { Exchange::default() };
+        let authentication = NewAuthentication::None;
+        let new = NewClient { authentication, exchange, grants: [grant].into(), ..client("public") };
+        let refused = shop.house.admin.add_client(new).await;
+        assert!(matches!(refused, Err(sealstone_auth::Error::ClientInvalid { field: "grants", .. })));
     }
     let listed = shop.house.admin.list_clients().await.unwrap();
     let stored: Vec<&Exchange> = listed.iter().map(|(client, _)| &client.exchange).collect();

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use sealstone_auth::protocol::discovery;
-use sealstone_auth::protocol::{Code, OAuthError, Parameters, client_auth};
+use sealstone_auth::protocol::{Code, OAuthError, Parameters};
 use sealstone_auth::store::{Kind, NewRecord, Sqlite, Version, Write};
-use sealstone_auth::{Grant, Issuer, NewAuthentication, NewClient};
+use sealstone_auth::{AuthMethod, Grant, Issuer, NewAuthentication, NewClient};
 use sealstone_jose::jws::Unverified;
 use sealstone_jose::jwt::{self, Claims, Rules};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey, UnixSeconds};
@@ -123,7 +123,7 @@ async fn rfc6749_s5_2_grants_that_are_not_given() {
     let who = house.es256().await;
     assert_eq!(code(house.ask(&who, "")), Code::InvalidRequest);
     assert_eq!(code(house.ask(&who, "grant_type=")), Code::InvalidRequest);
-    for grant in ["password", "authorization_code", "implicit", "Client_Credentials", "client_credentials%00"]
+    for grant in ["password", "implicit", "urn:example:other", "Client_Credentials", "client_credentials%00"]
     {
         assert_eq!(
             code(house.ask(&who, &format!("grant_type={grant}"))),
@@ -170,10 +170,7 @@ async fn rfc6749_appendix_b_decoding() {
 
 async fn authenticate(house: &House, headers: &[&str], form: &str) -> Result<String, OAuthError> {
     let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
-    let parameters = Parameters::parse(form.as_bytes()).unwrap();
-    let (snapshot, now) = (house.live.snapshot_owned(), sealstone_auth::Clock::now(&*house.clock));
-    let proof = client_auth::authenticate(&headers, &parameters, &snapshot.clients, &house.issuer, now)?;
-    Ok(proof.complete(&*house.store, now).await?.client().id.clone())
+    house.authenticate(&headers, None, form).await
 }
 
 #[tokio::test]
@@ -423,7 +420,7 @@ async fn rfc7009_s2_2_1_unsupported_token_type() {
     let body: Value = serde_json::from_slice(&record.body).unwrap();
     let sealed = URL_SAFE_NO_PAD.decode(body["sealed"].as_str().unwrap()).unwrap();
     let sealer = sealstone_auth::keys::Sealer::from_key(&[7; 32]).unwrap();
-    let secret = sealer.open_sealed("ES256/1", &sealed).unwrap();
+    let secret = sealer.open_sealed(sealstone_auth::keys::Secret::SigningKey, "ES256/1", &sealed).unwrap();
     let key = PrivateKey::from_secret(Algorithm::Es256, &secret).unwrap();
     let claims = Claims::parse(&parts(&house.token(&who)).1.to_string()).unwrap();
     let other = jwt::sign(&key, "JWT", &claims).unwrap();
@@ -490,15 +487,18 @@ fn rfc8414_s3_1_addresses() {
     let tenant = Issuer::parse("https://auth.example.org:8443/tenant/1", false).unwrap();
     assert_eq!(discovery::oauth_path(&tenant), "/.well-known/oauth-authorization-server/tenant/1");
     assert_eq!(discovery::openid_path(&tenant), "/tenant/1/.well-known/openid-configuration");
-    let metadata = discovery::metadata(&tenant, &[Algorithm::MlDsa65]);
+    let metadata = discovery::metadata(&tenant, &[Algorithm::MlDsa65], &AuthMethod::ALL);
     assert_eq!(metadata["token_endpoint"], "https://auth.example.org:8443/tenant/1/token");
     assert_eq!(metadata["issuer"], "https://auth.example.org:8443/tenant/1");
     assert_eq!(metadata["grant_types_supported"], json!(Grant::ALL.map(Grant::name)));
     for endpoint in ["token", "introspection", "revocation"] {
-        let methods = json!(["client_secret_basic", "client_secret_post", "private_key_jwt"]);
-        assert_eq!(metadata[format!("{endpoint}_endpoint_auth_methods_supported")], methods);
+        let mut methods = AuthMethod::ALL.map(AuthMethod::name).to_vec();
+        // RFC 7662 §2.1: who introspects must have proved who it is.
+        methods.retain(|method| endpoint != "introspection" || *method != "none");
+        assert_eq!(metadata[format!("{endpoint}_endpoint_auth_methods_supported")], json!(methods));
         // RFC 8414 §2: required where a method is by a signed token, and without `none`.
-        let algorithms = json!(Algorithm::ALL.map(Algorithm::name));
+        let algorithms =
+            json!([&Algorithm::ALL.map(Algorithm::name)[..], &["HS256", "HS384", "HS512"]].concat());
         assert_eq!(metadata[format!("{endpoint}_endpoint_auth_signing_alg_values_supported")], algorithms);
     }
 }
@@ -506,7 +506,7 @@ fn rfc8414_s3_1_addresses() {
 #[test]
 fn rfc8414_s3_2_no_member_is_empty() {
     let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
-    let metadata = discovery::metadata(&issuer, &[Algorithm::MlDsa65]);
+    let metadata = discovery::metadata(&issuer, &[Algorithm::MlDsa65], &[AuthMethod::ClientSecretBasic]);
     for required in ["issuer", "token_endpoint", "response_types_supported"] {
         assert!(metadata.get(required).is_some(), "{required} is required by section 2");
     }

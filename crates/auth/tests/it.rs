@@ -2,6 +2,9 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod assertions;
+mod authority;
+mod client_secret_jwt;
+mod code;
 mod config;
 mod dpop;
 mod dpop_http;
@@ -12,10 +15,16 @@ mod http;
 mod jwt_bearer;
 mod keys;
 mod logs;
+mod mtls;
+mod mtls_wire;
+mod people;
 mod properties;
+mod refresh;
 mod restart;
 mod shutdown;
+mod signin;
 mod store;
 mod support;
 mod tls;
 mod upkeep;
+mod whole_flow;

@@ -9,7 +9,7 @@ use hyper_util::rt::{TokioExecutor, TokioIo};
 use sealstone_auth::protocol::token::TokenResponse;
 use sealstone_auth::protocol::{Code, Confirmation, OAuthError};
 use sealstone_auth::store::Kind;
-use sealstone_auth::{Clock, Config, Error, Grant, NewClient, SubjectRule, TrustedIssuer};
+use sealstone_auth::{Clock, Config, Error, Grant, NewClient, NewUser, SubjectRule, TrustedIssuer};
 use sealstone_jose::jws::{self, Header};
 use sealstone_jose::jwt::{self, Claims};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
@@ -359,7 +359,6 @@ async fn rfc9700_s4_15_client_as_resource_owner() {
 #[tokio::test]
 async fn the_rules_for_subjects() {
     for (subject, expected) in [
-        (SubjectRule::Same, "repo:shop/orders"),
         (SubjectRule::Fixed("ci".into()), "ci"),
         (SubjectRule::Prefix("ci:".into()), "ci:repo:shop/orders"),
         (TrustedIssuer::default_rule(CI), "https://ci.example|repo:shop/orders"),
@@ -375,6 +374,28 @@ async fn the_rules_for_subjects() {
         let token = trusting.house.check(&granted.access_token).unwrap();
         assert_eq!(token.claim("sub").unwrap(), expected);
     }
+}
+
+/// An issuer that speaks about the users of this server speaks about those there are.
+#[tokio::test]
+async fn the_users_of_this_server() {
+    let (house, key) = (House::build().await, PrivateKey::generate(Algorithm::Es256).unwrap());
+    let issuer = TrustedIssuer { subject: SubjectRule::Same, ..trusted(&key, &["deployer"]) };
+    house.admin.add_issuer(issuer).await.unwrap();
+    let who = house.client(client("deployer")).await;
+    let alice =
+        house.admin.add_user(NewUser { username: "alice".into(), ..NewUser::default() }).await.unwrap();
+    let trusting = Trusting { house, key, who };
+    let about = |sub: &str, jti: &str| trusting.signed(&claims(jti).with("sub", sub));
+    let granted = trusting.ask(&about(&alice.sub, "1")).await.unwrap();
+    assert_eq!(trusting.house.check(&granted.access_token).unwrap().claim("sub").unwrap(), &*alice.sub);
+    for sub in ["alice", "nobody", "repo:shop/orders"] {
+        trusting.refused(&about(sub, sub), sub).await;
+    }
+    trusting.house.admin.set_disabled("alice", true).await.unwrap();
+    trusting.refused(&about(&alice.sub, "2"), "disabled").await;
+    trusting.house.admin.remove_user("alice").await.unwrap();
+    trusting.refused(&about(&alice.sub, "3"), "removed").await;
 }
 
 #[tokio::test]
@@ -585,9 +606,8 @@ async fn issuers_of_the_configuration() {
 
     let trusting = Trusting::build().await;
     let [mine, _] = &keys;
-    let House { live, admin, clock, issuer, store } = trusting.house;
-    let live = live.trusting(vec![trusted(mine, &["deployer"])]);
-    let house = House { live, admin, clock, issuer, store };
+    let live = trusting.house.live.trusting(vec![trusted(mine, &["deployer"])]);
+    let house = House { live, ..trusting.house };
     let trusting = Trusting { house, ..trusting };
     trusting.refused(&trusting.signed(&claims("1")), "the store's keys").await;
     assert!(trusting.ask(&jwt::sign(mine, "JWT", &claims("1")).unwrap()).await.is_ok());

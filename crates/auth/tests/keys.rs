@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use sealstone_auth::Clock;
 use sealstone_auth::clock::OsRandomness;
-use sealstone_auth::keys::{Policy, Sealer, Stage, State, Step, plan, withdraw};
+use sealstone_auth::keys::{Policy, Sealer, Secret, Stage, State, Step, plan, withdraw};
 use sealstone_auth::snapshot::Live;
 use sealstone_auth::store::{Kind, Sqlite, Store, Version};
 use sealstone_jose::{Algorithm, UnixSeconds};
@@ -224,23 +224,32 @@ async fn servers_that_start_together_share_their_keys() {
 #[test]
 fn a_sealed_key_opens_only_in_its_place() {
     let sealer = Sealer::from_key(&[7; 32]).unwrap();
-    let sealed = sealer.seal("ES256/1", b"secret", &OsRandomness).unwrap();
+    let sealed = sealer.seal(Secret::SigningKey, "ES256/1", b"secret", &OsRandomness).unwrap();
     assert_eq!(sealed.len(), 12 + 6 + 16);
     assert!(!sealed.windows(6).any(|window| window == b"secret"));
-    assert_eq!(*sealer.open_sealed("ES256/1", &sealed).unwrap(), b"secret");
-    assert!(sealer.open_sealed("ES256/2", &sealed).is_err(), "another record");
-    assert!(Sealer::from_key(&[8; 32]).unwrap().open_sealed("ES256/1", &sealed).is_err(), "another key");
+    assert_eq!(*sealer.open_sealed(Secret::SigningKey, "ES256/1", &sealed).unwrap(), b"secret");
+    assert!(sealer.open_sealed(Secret::SigningKey, "ES256/2", &sealed).is_err(), "another record");
+    assert!(
+        Sealer::from_key(&[8; 32]).unwrap().open_sealed(Secret::SigningKey, "ES256/1", &sealed).is_err(),
+        "another key"
+    );
     for length in 0..sealed.len() {
-        assert!(sealer.open_sealed("ES256/1", &sealed[..length]).is_err(), "cut to {length}");
+        assert!(
+            sealer.open_sealed(Secret::SigningKey, "ES256/1", &sealed[..length]).is_err(),
+            "cut to {length}"
+        );
     }
     for position in 0..sealed.len() {
         let mut changed = sealed.clone();
         changed[position] ^= 1;
-        assert!(sealer.open_sealed("ES256/1", &changed).is_err(), "changed at {position}");
+        assert!(
+            sealer.open_sealed(Secret::SigningKey, "ES256/1", &changed).is_err(),
+            "changed at {position}"
+        );
     }
     assert_ne!(
         sealed,
-        sealer.seal("ES256/1", b"secret", &OsRandomness).unwrap(),
+        sealer.seal(Secret::SigningKey, "ES256/1", b"secret", &OsRandomness).unwrap(),
         "a nonce is drawn each time"
     );
 }
@@ -249,12 +258,14 @@ fn a_sealed_key_opens_only_in_its_place() {
 fn the_key_file_is_made_once_and_kept_private() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("seal.key");
-    let sealed =
-        Sealer::open(directory.path(), true, &OsRandomness).unwrap().seal("a", b"s", &OsRandomness).unwrap();
+    let sealed = Sealer::open(directory.path(), true, &OsRandomness)
+        .unwrap()
+        .seal(Secret::SigningKey, "a", b"s", &OsRandomness)
+        .unwrap();
     assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1, "no draft is left");
     let again = Sealer::open(directory.path(), true, &OsRandomness).unwrap();
-    assert_eq!(*again.open_sealed("a", &sealed).unwrap(), b"s");
+    assert_eq!(*again.open_sealed(Secret::SigningKey, "a", &sealed).unwrap(), b"s");
 
     std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o640)).unwrap();
     assert!(Sealer::open(directory.path(), true, &OsRandomness).unwrap_err().to_string().contains("0640"));

@@ -5,12 +5,15 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sealstone_auth::client::Clients;
+use sealstone_auth::keys::Sealer;
+use sealstone_auth::protocol::client_auth::{Means, Shown};
+use sealstone_auth::protocol::client_certificate::Anchors;
 use sealstone_auth::protocol::{Code, Parameters, access_token, client_auth};
 use sealstone_auth::snapshot::Snapshot;
 use sealstone_auth::{Config, Error, Issuer};
 use sealstone_jose::UnixSeconds;
 
-use crate::support::START;
+use crate::support::{START, at_once};
 
 /// Form-urlencoding as a careful client does it, RFC 6749 Appendix B.
 fn encode(text: &str) -> String {
@@ -45,9 +48,11 @@ proptest! {
         let header = if basic { format!("Basic {}", STANDARD.encode(&header)).into_bytes() } else { header };
         let parameters = Parameters::parse(b"").unwrap();
         let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
-        let (clients, now) = (Clients::default(), UnixSeconds(START));
-        let refused =
-            client_auth::authenticate(&[&header], &parameters, &clients, &issuer, now).unwrap_err();
+        let (clients, anchors) = (Clients::default(), Anchors::default());
+        let shown = Shown { authorization: &[&header], certificate: None, parameters: &parameters };
+        let (now, sealer) = (UnixSeconds(START), Sealer::from_key(&[7; 32]).unwrap());
+        let means = Means { anchors: &anchors, clients: &clients, issuer: &issuer, now, sealer: &sealer };
+        let refused = at_once(client_auth::authenticate(shown, means)).unwrap_err();
         prop_assert_eq!(refused.code, Code::InvalidClient);
     }
 

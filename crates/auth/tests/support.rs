@@ -20,9 +20,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use sealstone_auth::admin::{Admin, NewClient};
 use sealstone_auth::clock::OsRandomness;
-use sealstone_auth::keys::{Policy, Sealer};
+use sealstone_auth::keys::{Policy, Sealer, Secret};
 use sealstone_auth::protocol::access_token::OwnToken;
-use sealstone_auth::protocol::client_auth::Proof;
+use sealstone_auth::protocol::client_auth::{Means, Proof, Shown};
+use sealstone_auth::protocol::client_certificate::{Anchors, PeerCertificate};
 use sealstone_auth::protocol::token::{Ground, TokenResponse};
 use sealstone_auth::protocol::{Authenticated, Confirmation, OAuthError, Parameters};
 use sealstone_auth::protocol::{access_token, client_auth, introspect, revoke, token};
@@ -30,7 +31,7 @@ use sealstone_auth::snapshot::{Live, Snapshot};
 use sealstone_auth::store::{
     Answer as Kept, Kind, NewRecord, Record, Sqlite, Use, Version, Versions, Write as Written,
 };
-use sealstone_auth::{Clock, Config, Issuer, Server, Store, World};
+use sealstone_auth::{Clock, Config, Error, Issuer, Server, Store, World};
 use sealstone_jose::{Algorithm, PrivateKey, UnixSeconds};
 use serde_json::Value;
 use tokio::net::TcpStream;
@@ -74,6 +75,7 @@ pub fn names(list: &[&str]) -> BTreeSet<String> {
 
 /// The flows over a store in memory, without HTTP.
 pub struct House {
+    pub anchors: Anchors,
     pub admin: Admin,
     pub clock: Arc<ManualClock>,
     pub issuer: Issuer,
@@ -89,9 +91,13 @@ impl House {
     pub async fn with(store: Arc<dyn Store>, algorithms: &[Algorithm]) -> Self {
         let clock = ManualClock::new();
         let mut config = Config::default();
+        cheap_passwords(&mut config);
         config.tokens.algorithms = algorithms.to_vec();
+        // Only an administrator looks at whether there is one: the house has its anchors itself.
+        config.tls.client_ca = Some("clients.pem".into());
         let admin = Admin::new(&config, store.clone(), clock.clone(), Arc::new(OsRandomness));
-        let sealer = Sealer::from_key(&[7; 32]).unwrap();
+        let sealer = Arc::new(Sealer::from_key(&[7; 32]).unwrap());
+        let admin = admin.with_sealer(sealer.clone());
         let live = Live::open(
             store.clone(),
             sealer,
@@ -102,14 +108,21 @@ impl House {
         )
         .await
         .unwrap();
-        Self { admin, clock, issuer: Issuer::parse("https://auth.example.org", false).unwrap(), live, store }
+        let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
+        Self { anchors: Anchors::default(), admin, clock, issuer, live, store }
     }
 
     /// Registers a client and takes it into the snapshot.
     pub async fn client(&self, new: NewClient) -> Credentials {
         let (client, secret) = self.admin.add_client(new).await.unwrap();
         self.refresh().await;
-        Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() }
+        Credentials { id: client.id, secret: secret.map(|s| s.reveal().to_owned()).unwrap_or_default() }
+    }
+
+    /// Registers a client that has no secret.
+    pub async fn enrol(&self, new: NewClient) {
+        self.admin.add_client(new).await.unwrap();
+        self.refresh().await;
     }
 
     /// A client with ES256 tokens: quick in tests that are not about the algorithm.
@@ -151,36 +164,72 @@ impl House {
         let snapshot = self.live.snapshot_owned();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
-        let ground = Ground {
-            confirmation: &confirmation,
+        token::answer(&caller, &parameters, self.ground(&snapshot, &confirmation)).await
+    }
+
+    /// What a flow stands on.
+    pub fn ground<'a>(&'a self, snapshot: &'a Snapshot, confirmation: &'a Confirmation) -> Ground<'a> {
+        Ground {
+            confirmation,
             issuer: &self.issuer,
             max_lifetime_seconds: 86_400,
             now: self.clock.now(),
             randomness: self.live.randomness(),
-            snapshot: &snapshot,
+            refresh_key: &self.live.flow_keys().refresh,
+            snapshot,
             store: &*self.store,
-        };
-        token::answer(&caller, &parameters, ground).await
+        }
     }
 
-    /// Who asks, by client_secret_basic: without the store.
+    /// The token endpoint's flow for whoever the form says it is, waiting for the store.
+    pub async fn ask_waiting(&self, who: &Credentials, form: &str) -> Result<TokenResponse, OAuthError> {
+        let snapshot = self.live.snapshot_owned();
+        let parameters = Parameters::parse(form.as_bytes())?;
+        let caller = self.caller(who, &parameters, &snapshot)?;
+        let bearer = Confirmation::default();
+        token::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await
+    }
+
+    /// Who asks, by client_secret_basic, or a public client: without the store.
     fn caller(
         &self,
         who: &Credentials,
         parameters: &Parameters,
         snapshot: &Snapshot,
     ) -> Result<Authenticated, OAuthError> {
-        let (basic, now) = (who.basic(), self.clock.now());
-        match client_auth::authenticate(
-            &[basic.as_bytes()],
-            parameters,
-            &snapshot.clients,
-            &self.issuer,
-            now,
-        )? {
+        let basic = who.basic();
+        let headers = [basic.as_bytes()];
+        let authorization = if who.secret.is_empty() { &[] } else { &headers[..] };
+        let shown = Shown { authorization, certificate: None, parameters };
+        match at_once(client_auth::authenticate(shown, self.means(snapshot)))? {
             Proof::Complete(caller) => Ok(caller),
             Proof::Once(_) => panic!("a secret is no assertion"),
         }
+    }
+
+    /// What clients' proofs are checked with.
+    pub fn means<'a>(&'a self, snapshot: &'a Snapshot) -> Means<'a> {
+        Means {
+            anchors: &self.anchors,
+            clients: &snapshot.clients,
+            issuer: &self.issuer,
+            now: self.clock.now(),
+            sealer: self.live.sealer(),
+        }
+    }
+
+    /// Who asks, by whatever a request shows.
+    pub async fn authenticate(
+        &self,
+        authorization: &[&[u8]],
+        certificate: Option<&Arc<PeerCertificate>>,
+        form: &str,
+    ) -> Result<String, OAuthError> {
+        let snapshot = self.live.snapshot_owned();
+        let parameters = Parameters::parse(form.as_bytes())?;
+        let shown = Shown { authorization, certificate, parameters: &parameters };
+        let proof = client_auth::authenticate(shown, self.means(&snapshot)).await?;
+        Ok(proof.complete(&*self.store, self.clock.now()).await?.client().id.clone())
     }
 
     pub fn token(&self, who: &Credentials) -> String {
@@ -191,7 +240,17 @@ impl House {
         let snapshot = self.live.snapshot();
         let parameters = Parameters::parse(format!("token={token}").as_bytes()).unwrap();
         let caller = self.caller(who, &parameters, &snapshot).unwrap();
-        introspect::answer(&caller, &parameters, &snapshot, &self.issuer, self.clock.now()).unwrap()
+        let bearer = Confirmation::default();
+        at_once(introspect::answer(&caller, &parameters, self.ground(&snapshot, &bearer))).unwrap()
+    }
+
+    /// The same for a token that the store knows.
+    pub async fn introspect_waiting(&self, who: &Credentials, token: &str) -> Value {
+        let snapshot = self.live.snapshot_owned();
+        let parameters = Parameters::parse(format!("token={token}").as_bytes()).unwrap();
+        let caller = self.caller(who, &parameters, &snapshot).unwrap();
+        let bearer = Confirmation::default();
+        introspect::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await.unwrap()
     }
 
     /// The server's own ES256 key, as only the server can open it.
@@ -200,7 +259,7 @@ impl House {
         let record = records.iter().find(|record| record.id == "ES256/1").unwrap();
         let body: Value = serde_json::from_slice(&record.body).unwrap();
         let sealed = URL_SAFE_NO_PAD.decode(body["sealed"].as_str().unwrap()).unwrap();
-        let secret = self.live.sealer().open_sealed(&record.id, &sealed).unwrap();
+        let secret = self.live.sealer().open_sealed(Secret::SigningKey, &record.id, &sealed).unwrap();
         PrivateKey::from_secret(Algorithm::Es256, &secret).unwrap()
     }
 
@@ -208,14 +267,22 @@ impl House {
         let snapshot = self.live.snapshot_owned();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
-        let now = self.clock.now();
-        let done = revoke::answer(&caller, &parameters, &snapshot, &*self.store, &self.issuer, now).await;
+        let bearer = Confirmation::default();
+        let done = revoke::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await;
         self.refresh().await;
         done
     }
 
     pub fn check(&self, token: &str) -> Option<OwnToken> {
         access_token::check(token, &self.live.snapshot(), &self.issuer, self.clock.now()).ok()
+    }
+}
+
+/// What a flow answers that waits for nothing, as with a secret and client credentials.
+pub fn at_once<T>(flow: impl Future<Output = T>) -> T {
+    match pin!(flow).as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(answer) => answer,
+        Poll::Pending => panic!("the flow waits"),
     }
 }
 
@@ -248,7 +315,13 @@ pub fn config(data_dir: &Path) -> Config {
     let mut config = Config { data_dir: data_dir.join("data"), ..Config::default() };
     config.listen.set_port(0);
     config.store.poll_milliseconds = std::num::NonZeroU64::new(20).unwrap();
+    cheap_passwords(&mut config);
     config
+}
+
+/// The least that a password may cost.
+pub fn cheap_passwords(config: &mut Config) {
+    (config.passwords.lanes, config.passwords.memory_kib, config.passwords.passes) = (1, 7168, 5);
 }
 
 impl Running {
@@ -272,6 +345,25 @@ impl Running {
             let _ = stopped.await;
         }));
         Self { address, certificate_pem, issuer, admin, who, stop: Some(stop), done: Some(done) }
+    }
+
+    /// Registers a client and waits until the server has noticed it.
+    pub async fn enrol(&self, new: NewClient) {
+        self.admin.add_client(new).await.unwrap();
+        // Clients are taken in as a whole: who sees a later one sees this one.
+        let (probe, secret) = self.admin.add_client(NewClient::default()).await.unwrap();
+        let who = Credentials { id: probe.id, secret: secret.unwrap().reveal().to_owned() };
+        let known = async || {
+            let mut request = self.form("/introspect", "token=x");
+            request.headers_mut().insert("authorization", who.basic().parse().unwrap());
+            self.send(request).await.status == 200
+        };
+        let noticed = async {
+            while !known().await {
+                tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(std::time::Duration::from_secs(30), noticed).await.unwrap();
     }
 
     /// Asks the server to end, without waiting.
@@ -449,6 +541,7 @@ pub enum Mood {
     Serve,
     Panic,
     Hang,
+    Fail,
 }
 
 impl Guarded {
@@ -471,6 +564,10 @@ impl Guarded {
         assert_ne!(mood, Mood::Panic as u8, "the store was asked");
         if mood == Mood::Hang as u8 {
             return Box::pin(std::future::pending());
+        }
+        if mood == Mood::Fail as u8 {
+            let cause = "the disk is gone".to_owned();
+            return Box::pin(async { Err(Error::Store { what: "anything", cause }) });
         }
         call(&self.inner)
     }

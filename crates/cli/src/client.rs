@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AssertionAudience, AssertionKeys, AuthMethod, Client, Exchange, Grant, NewAuthentication,
-    NewClient,
+    Admin, AssertionAudience, AssertionKeys, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant,
+    NewAuthentication, NewClient, RedirectUri, RefreshLifetime,
 };
 use sealstone_jose::{Algorithm, JwkSet};
 use serde_json::{Value, json};
@@ -43,6 +43,8 @@ Examples:
   sealstone client add --id billing --auth-method private_key_jwt --jwks billing.jwks
   sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
     --exchange-to https://stock.example
+  sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
+  sealstone client add --id app --auth-method none --redirect-uri http://127.0.0.1/callback --scope openid
 
 With private_key_jwt the client keeps its key and no secret travels: each request brings a token that the \
 client has signed, with its id as iss and sub, the issuer as aud, an exp within 5 minutes and a jti that is \
@@ -87,8 +89,9 @@ pub(crate) struct Add {
     /// How long its tokens live, as in 15m
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_span)]
     lifetime: Duration,
-    /// What it may ask the token endpoint for; may be given more than once, a URN also by its last word
-    #[arg(long, value_name = "GRANT", default_value = "client_credentials", value_parser = flags::grant(), hide_possible_values = true)]
+    /// What it may ask the token endpoint for, a URN also by its last word; may be given more than once. Without it, what
+    /// fits the rest
+    #[arg(long, value_name = "GRANT", value_parser = flags::grant(), hide_possible_values = true)]
     grant: Vec<Grant>,
     /// An audience whose tokens it may exchange, as a rule one it answers for; may be given more than once
     #[arg(long, value_name = "AUDIENCE", requires = "exchange_to")]
@@ -99,6 +102,18 @@ pub(crate) struct Add {
     /// Leave it out of the tokens it exchanges: nobody will see that it acts for their subject
     #[arg(long, requires = "exchange_to")]
     impersonation: bool,
+    /// Where people are sent back to, which lets it use the authorization code grant; may be given more than once
+    #[arg(long, value_name = "URI", value_parser = flags::redirect_uri)]
+    redirect_uri: Vec<RedirectUri>,
+    /// Do not ask people whether it may have its scopes: it belongs to the same house as the server
+    #[arg(long, requires = "redirect_uri")]
+    consent_implied: bool,
+    /// Let it do without PKCE if it sends a nonce; only for a client that cannot be changed
+    #[arg(long, requires = "redirect_uri")]
+    pkce_optional: bool,
+    /// How long a refresh token lives without being used, as in 30d
+    #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
+    refresh_lifetime: Duration,
     /// It gets no tokens: it only asks about those of others
     #[arg(long, conflicts_with = "grant")]
     introspect_only: bool,
@@ -177,17 +192,25 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     let authentication = authentication(&options, secret_out.is_some())?;
     // Before the client is there: its secret must not be lost.
     secret_out.as_ref().map_or(Ok(()), |out| out.check(options.force))?;
+    let grants = grants(&options);
     let new = NewClient {
         algorithm: options.alg,
         audiences: options.audience,
         authentication,
+        code_flow: CodeFlow {
+            consent: if options.consent_implied { Consent::Implied } else { Consent::Asked },
+            pkce_optional: options.pkce_optional,
+            redirect_uris: options.redirect_uri,
+            refresh_lifetime_seconds: RefreshLifetime(options.refresh_lifetime.as_secs()),
+        },
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
         exchange: Exchange {
             from: options.exchange_from.into_iter().collect(),
             impersonation: options.impersonation,
             to: options.exchange_to.into_iter().collect(),
         },
-        grants: if options.introspect_only { BTreeSet::new() } else { options.grant.into_iter().collect() },
+        grants,
+        tls_client_certificate_bound_access_tokens: false,
         id: options.id,
         name: options.name,
         resources: options.resource,
@@ -218,6 +241,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     }
     terminal.line(format_args!("{DIM}client id{DIM:#}      {}", client.id))?;
     match (secret_out, secret) {
+        (_, None) if client.authentication.method() == AuthMethod::None => Ok(()),
         (_, None) => terminal.line(format_args!("{DIM}keys{DIM:#}           {}", key_names(&client))),
         (Some(Target::Path(path)), _) => {
             terminal.line(format_args!("{DIM}client secret{DIM:#}  in {}, for you alone", shown(&path)))
@@ -229,6 +253,24 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     }
 }
 
+/// What is asked for, or what fits the rest: people for a client that they can be sent back to, itself for one that proves who it is.
+fn grants(options: &Add) -> BTreeSet<Grant> {
+    let mut grants = BTreeSet::new();
+    if options.introspect_only {
+        return grants;
+    }
+    if !options.grant.is_empty() {
+        return options.grant.iter().copied().collect();
+    }
+    if options.auth_method != AuthMethod::None {
+        grants.insert(Grant::ClientCredentials);
+    }
+    if !options.redirect_uri.is_empty() {
+        grants.extend([Grant::AuthorizationCode, Grant::RefreshToken]);
+    }
+    grants
+}
+
 /// The most that a file of keys may be.
 pub(crate) const MAX_JWKS: usize = 1_048_576;
 
@@ -238,6 +280,7 @@ fn authentication(options: &Add, secret_out: bool) -> Result<NewAuthentication, 
         return match options.auth_method {
             AuthMethod::ClientSecretBasic => Ok(NewAuthentication::ClientSecretBasic),
             AuthMethod::ClientSecretPost => Ok(NewAuthentication::ClientSecretPost),
+            AuthMethod::None => Ok(NewAuthentication::None),
             _ => Err(Error::usage("private_key_jwt needs the client's keys", "--jwks FILE gives them")),
         };
     };
@@ -254,12 +297,12 @@ fn authentication(options: &Add, secret_out: bool) -> Result<NewAuthentication, 
         true => AssertionAudience::IssuerOrTokenEndpoint,
         false => AssertionAudience::Issuer,
     };
-    Ok(NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys }))
+    Ok(NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys: keys.into() }))
 }
 
 /// `ES256 kid, ML-DSA-65 kid`; empty for a client with a secret.
 fn key_names(client: &Client) -> String {
-    let keys = client.authentication.assertion_keys().map(|keys| keys.keys.keys()).unwrap_or_default();
+    let keys = client.authentication.assertion_keys().map(|keys| keys.keys.set().keys()).unwrap_or_default();
     let names = keys.iter().map(|key| format!("{} {}", key.algorithm().name(), Safe(key.kid())));
     names.collect::<Vec<_>>().join(", ")
 }
@@ -290,12 +333,13 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
             ("exchanges", exchanges(&client.exchange)),
+            ("sends back to", redirect_uris(client)),
             ("auth method", client.authentication.method().name().to_owned()),
             ("keys", key_names(client)),
             ("since", utc(client.created_at)),
         ];
         for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
-            terminal.line(format_args!("  {DIM}{name:<11}{DIM:#}  {value}"))?;
+            terminal.line(format_args!("  {DIM}{name:<13}{DIM:#}  {value}"))?;
         }
     }
     Ok(())
@@ -318,6 +362,10 @@ fn lifetime(client: &Client) -> String {
     format!("for {seconds} seconds{default}{bound}")
 }
 
+fn redirect_uris(client: &Client) -> String {
+    client.code_flow.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
+}
+
 fn row(client: &Client) -> Value {
     let mut row = json!({
         "algorithm": client.algorithm.name(),
@@ -326,6 +374,7 @@ fn row(client: &Client) -> Value {
         "grants": client.grants.iter().map(|grant| grant.name()).collect::<Vec<_>>(),
         "id": client.id,
         "name": client.name,
+        "redirect_uris": client.code_flow.redirect_uris,
         "resources": client.resources,
         "scopes": client.scopes,
         "token_endpoint_auth_method": client.authentication.method().name(),
@@ -338,7 +387,8 @@ fn row(client: &Client) -> Value {
         row["dpop_bound_access_tokens"] = true.into();
     }
     if let Some(keys) = client.authentication.assertion_keys() {
-        row["jwks"] = json!({"keys": keys.keys.keys().iter().map(|key| key.to_jwk()).collect::<Vec<_>>()});
+        row["jwks"] =
+            json!({"keys": keys.keys.set().keys().iter().map(|key| key.to_jwk()).collect::<Vec<_>>()});
         row["token_endpoint_audience"] = (keys.audience == AssertionAudience::IssuerOrTokenEndpoint).into();
     }
     row

@@ -1,7 +1,7 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sealstone_auth::{AuthMethod, Grant};
+use sealstone_auth::{AuthMethod, Grant, RedirectUri};
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
 
@@ -29,6 +29,11 @@ pub(crate) fn grant() -> impl TypedValueParser<Value = Grant> {
             let known = Grant::ALL.into_iter().find(|known| known.name() == name || last(*known) == name);
             known.ok_or("unknown grant")
         })
+}
+
+/// An address that people may be sent back to.
+pub(crate) fn redirect_uri(text: &str) -> Result<RedirectUri, String> {
+    RedirectUri::parse(text).map_err(|what| format!("it {what}"))
 }
 
 /// A pre-hash function by NIST's name, in any case.

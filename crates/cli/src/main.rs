@@ -21,6 +21,7 @@ mod quickstart;
 mod serve;
 mod sign;
 mod terminal;
+mod user;
 mod verify;
 
 use std::process::ExitCode;
@@ -73,6 +74,9 @@ enum Command {
     /// Add, list and remove the issuers whose assertions the server takes for a grant
     #[command(subcommand)]
     Issuer(issuer::Command),
+    /// Add, list and remove the people who may sign in at the server
+    #[command(subcommand)]
+    User(user::Command),
     /// Show a token server at work, from nothing, on this machine
     Quickstart(quickstart::Options),
     /// Print the completions of a shell
@@ -109,6 +113,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),
+        Command::User(command) => user::run(command, terminal),
         Command::Quickstart(options) => quickstart::run(&options, terminal),
         Command::Completions(options) => manual::completions(&options, terminal),
         Command::Man(options) => manual::man(&options, terminal),

@@ -43,6 +43,7 @@ transcripts! {
     key
     quickstart
     sign
+    user
 }
 
 fn run(name: &str) {

@@ -166,6 +166,13 @@ pub enum Error {
     },
     /// The operating system gave no randomness, or the cryptographic library failed; nothing was signed.
     Provider,
+    /// A shared secret has fewer bytes than the hash it is used with (RFC 7518 §3.2).
+    SecretTooShort {
+        /// The least.
+        expected: usize,
+        /// Bytes found.
+        found: usize,
+    },
     /// The signature's length is not that of the algorithm, known before any of it is computed.
     SignatureLength {
         /// The algorithm named in the header.
@@ -285,6 +292,9 @@ impl fmt::Display for Error {
             Self::NotYetValid { nbf, now } => write!(f, "the token is valid from {nbf}, it is {now}"),
             Self::PrivateMember { member } => write!(f, "private member `{member}` in a public key"),
             Self::Provider => f.write_str("no randomness, or the cryptographic library failed"),
+            Self::SecretTooShort { expected, found } => {
+                write!(f, "the secret: expected at least {expected} bytes, found {found}")
+            }
             Self::SignatureLength { algorithm, expected, found } => {
                 write!(f, "signature: expected {expected} bytes for {algorithm}, found {found}")
             }

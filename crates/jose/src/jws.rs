@@ -5,6 +5,7 @@
 //! trusted; [`ReceivedHeader::get`] shows it to a caller who knows a protocol (such as DPoP) that gives it a meaning.
 
 use core::fmt;
+use core::str::FromStr;
 
 use serde_json::{Map, Value};
 
@@ -69,25 +70,39 @@ impl Header {
 /// [`Error::TooLarge`] and [`Error::NotCompact`] for a token that [`Unverified::parse`] would refuse for its size or
 /// its empty payload, [`Error::HeaderMalformed`] for a key id it would refuse, [`Error::Provider`].
 pub fn encode(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<String, Error> {
+    let algorithm = key.algorithm();
+    compose(algorithm.name(), algorithm.signature_len(), Some(key.kid()), header, payload, |input| {
+        key.sign(input)
+    })
+}
+
+pub(crate) fn compose(
+    algorithm: &str,
+    proof_len: usize,
+    kid: Option<&str>,
+    header: &Header,
+    payload: &[u8],
+    prove: impl FnOnce(&[u8]) -> Result<Vec<u8>, Error>,
+) -> Result<String, Error> {
     if payload.is_empty() {
         return Err(Error::NotCompact { parts: 3, empty: Some("payload") });
     }
     let quoted = |text: &str| Value::String(text.to_owned()).to_string();
-    let mut json = format!("{{\"alg\":{}", quoted(key.algorithm().name()));
+    let mut json = format!("{{\"alg\":{}", quoted(algorithm));
     for (name, value) in [("typ", &header.typ), ("cty", &header.cty)] {
         if let Some(value) = value {
             json.push_str(&format!(",\"{name}\":{}", quoted(value)));
         }
     }
-    if !header.without_kid {
-        check_kid(key.kid())?;
-        json.push_str(&format!(",\"kid\":{}", quoted(key.kid())));
+    if let Some(kid) = kid.filter(|_| !header.without_kid) {
+        check_kid(kid)?;
+        json.push_str(&format!(",\"kid\":{}", quoted(kid)));
     }
     json.push('}');
 
     let header_len = b64::encoded_len(json.len());
     check_size("header", MAX_HEADER, header_len)?;
-    let signature_len = b64::encoded_len(key.algorithm().signature_len());
+    let signature_len = b64::encoded_len(proof_len);
     let token_len = header_len + b64::encoded_len(payload.len()) + signature_len + 2;
     check_size("token", MAX_TOKEN, token_len)?;
 
@@ -95,7 +110,7 @@ pub fn encode(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<Strin
     b64::encode_into(json.as_bytes(), &mut token);
     token.push('.');
     b64::encode_into(payload, &mut token);
-    let signature = key.sign(token.as_bytes())?;
+    let signature = prove(token.as_bytes())?;
     token.push('.');
     b64::encode_into(&signature, &mut token);
     Ok(token)
@@ -104,12 +119,12 @@ pub fn encode(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<Strin
 /// A token that has been taken apart, and of which nothing is known.
 ///
 /// Its size, its three parts, their encoding, its header and the length of its signature have been checked; its
-/// signature has not.
-pub struct Unverified<'t> {
-    signing_input: &'t str,
-    header: ReceivedHeader,
+/// signature has not. A token with a MAC is another type: see [`mac`](crate::mac).
+pub struct Unverified<'t, A = Algorithm> {
+    pub(crate) signing_input: &'t str,
+    pub(crate) header: ReceivedHeader<A>,
     payload: Vec<u8>,
-    signature: Vec<u8>,
+    pub(crate) signature: Vec<u8>,
 }
 
 impl<'t> Unverified<'t> {
@@ -118,36 +133,7 @@ impl<'t> Unverified<'t> {
     /// # Errors
     /// The first thing that is wrong with it.
     pub fn parse(token: &'t str) -> Result<Self, Error> {
-        check_size("token", MAX_TOKEN, token.len())?;
-        if token.trim_start().starts_with('{') {
-            return Err(Error::JsonSerialization);
-        }
-        let [header, payload, signature] = split(token)?;
-        check_not_empty("header", header)?;
-        check_size("header", MAX_HEADER, header.len())?;
-        let header = ReceivedHeader::parse(header)?;
-        check_not_empty("payload", payload)?;
-        check_not_empty("signature", signature)?;
-        // RFC 7518 §3.4, RFC 8032 §5.1.6, FIPS 204 Table 2: each algorithm has one length.
-        let expected = header.algorithm.signature_len();
-        if signature.len() != b64::encoded_len(expected) {
-            let found = signature.len() * 3 / 4;
-            return Err(Error::SignatureLength { algorithm: header.algorithm, expected, found });
-        }
-        let signing_input = &token[..token.len() - signature.len() - 1];
-        let signature = b64::decode("signature", signature)?;
-        let payload = b64::decode("payload", payload)?;
-        Ok(Self { signing_input, header, payload, signature })
-    }
-
-    /// The header, of which nothing is proven: good for choosing the key by `kid`.
-    pub fn header(&self) -> &ReceivedHeader {
-        &self.header
-    }
-
-    /// The payload, of which nothing is proven: good for showing it to a person, never for a decision.
-    pub fn peek_payload_untrusted(&self) -> &[u8] {
-        &self.payload
+        take_apart(token)
     }
 
     /// Checks the signature with `key` and the algorithm of `key`.
@@ -159,7 +145,7 @@ impl<'t> Unverified<'t> {
             return Err(Error::AlgorithmMismatch { key: key.algorithm(), token: self.header.algorithm });
         }
         key.verify(self.signing_input.as_bytes(), &self.signature)?;
-        Ok(Verified { header: self.header, payload: self.payload })
+        Ok(self.proven())
     }
 
     /// Checks the signature with the key of `keys` that the token's `kid` names, or, if it names none, with the only
@@ -168,25 +154,74 @@ impl<'t> Unverified<'t> {
     /// # Errors
     /// [`Error::UnknownKid`], [`Error::AmbiguousKey`], and those of [`verify`](Self::verify).
     pub fn verify_with_set(self, keys: &JwkSet) -> Result<Verified, Error> {
-        let key = match self.header.kid() {
-            Some(kid) => keys.by_kid(kid).ok_or_else(|| Error::UnknownKid { kid: shown(kid) })?,
+        let key = self.key_in(keys)?.clone();
+        self.verify(&key)
+    }
+
+    /// The key with which [`verify_with_set`](Self::verify_with_set) would check: for a caller who wants to know
+    /// whether there is one before the work of checking.
+    ///
+    /// # Errors
+    /// [`Error::UnknownKid`], [`Error::AmbiguousKey`].
+    pub fn key_in<'k>(&self, keys: &'k JwkSet) -> Result<&'k PublicKey, Error> {
+        match self.header.kid() {
+            Some(kid) => keys.by_kid(kid).ok_or_else(|| Error::UnknownKid { kid: shown(kid) }),
             None => {
                 let fits = |key: &&PublicKey| key.algorithm().accepts(self.header.algorithm);
                 let mut candidates = keys.keys().iter().filter(fits);
                 match (candidates.next(), candidates.count()) {
-                    (Some(key), 0) => key,
+                    (Some(key), 0) => Ok(key),
                     (first, more) => {
-                        return Err(Error::AmbiguousKey { candidates: usize::from(first.is_some()) + more });
+                        Err(Error::AmbiguousKey { candidates: usize::from(first.is_some()) + more })
                     }
                 }
             }
-        };
-        self.verify(key)
+        }
     }
 }
 
+impl<A> Unverified<'_, A> {
+    /// The header, of which nothing is proven: good for choosing the key by `kid`.
+    pub fn header(&self) -> &ReceivedHeader<A> {
+        &self.header
+    }
+
+    /// The payload, of which nothing is proven: good for showing it to a person, never for a decision.
+    pub fn peek_payload_untrusted(&self) -> &[u8] {
+        &self.payload
+    }
+
+    /// What it says is proven.
+    pub(crate) fn proven(self) -> Verified<A> {
+        Verified { header: self.header, payload: self.payload }
+    }
+}
+
+/// The door of both readers.
+pub(crate) fn take_apart<A: Named>(token: &str) -> Result<Unverified<'_, A>, Error> {
+    check_size("token", MAX_TOKEN, token.len())?;
+    if token.trim_start().starts_with('{') {
+        return Err(Error::JsonSerialization);
+    }
+    let [header, payload, signature] = split(token)?;
+    check_not_empty("header", header)?;
+    check_size("header", MAX_HEADER, header.len())?;
+    let header = read_header::<A>(header)?;
+    check_not_empty("payload", payload)?;
+    check_not_empty("signature", signature)?;
+    // RFC 7518 §3.2, §3.4, RFC 8032 §5.1.6, FIPS 204 Table 2: each algorithm has one length.
+    let expected = header.algorithm.proof_len();
+    if signature.len() != b64::encoded_len(expected) {
+        return Err(header.algorithm.wrong_len(expected, signature.len() * 3 / 4));
+    }
+    let signing_input = &token[..token.len() - signature.len() - 1];
+    let signature = b64::decode("signature", signature)?;
+    let payload = b64::decode("payload", payload)?;
+    Ok(Unverified { signing_input, header, payload, signature })
+}
+
 /// The header, and sizes only of what is not verified.
-impl fmt::Debug for Unverified<'_> {
+impl<A: fmt::Debug> fmt::Debug for Unverified<'_, A> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Unverified")
             .field("header", &self.header)
@@ -198,14 +233,14 @@ impl fmt::Debug for Unverified<'_> {
 /// A token whose signature has been checked. That it is meant for us, and now, has not: see
 /// [`Rules::check`](crate::jwt::Rules::check).
 #[derive(Debug)]
-pub struct Verified {
-    header: ReceivedHeader,
+pub struct Verified<A = Algorithm> {
+    header: ReceivedHeader<A>,
     payload: Vec<u8>,
 }
 
-impl Verified {
+impl<A> Verified<A> {
     /// The protected header.
-    pub fn header(&self) -> &ReceivedHeader {
+    pub fn header(&self) -> &ReceivedHeader<A> {
         &self.header
     }
 
@@ -214,24 +249,26 @@ impl Verified {
         &self.payload
     }
 
-    pub(crate) fn into_parts(self) -> (ReceivedHeader, Vec<u8>) {
+    pub(crate) fn into_parts(self) -> (ReceivedHeader<A>, Vec<u8>) {
         (self.header, self.payload)
     }
 }
 
 /// A header as it came.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ReceivedHeader {
-    algorithm: Algorithm,
+pub struct ReceivedHeader<A = Algorithm> {
+    algorithm: A,
     members: Map<String, Value>,
 }
 
-impl ReceivedHeader {
+impl<A: Copy> ReceivedHeader<A> {
     /// What `alg` says. The key decides whether it is believed.
-    pub fn algorithm(&self) -> Algorithm {
+    pub fn algorithm(&self) -> A {
         self.algorithm
     }
+}
 
+impl<A> ReceivedHeader<A> {
     /// `kid`.
     pub fn kid(&self) -> Option<&str> {
         self.text("kid")
@@ -260,27 +297,46 @@ impl ReceivedHeader {
     fn text(&self, name: &str) -> Option<&str> {
         self.members.get(name).and_then(Value::as_str)
     }
+}
 
-    fn parse(part: &str) -> Result<Self, Error> {
-        let members = json::object("header", &b64::decode("header", part)?)?;
-        for (member, reason) in REFUSED {
-            if members.contains_key(member) {
-                return Err(Error::HeaderRefused { member, reason });
-            }
+fn read_header<A: Named>(part: &str) -> Result<ReceivedHeader<A>, Error> {
+    let members = json::object("header", &b64::decode("header", part)?)?;
+    for (member, reason) in REFUSED {
+        if members.contains_key(member) {
+            return Err(Error::HeaderRefused { member, reason });
         }
-        for member in ["alg", "kid", "typ", "cty"] {
-            let found = members.get(member).map_or("nothing", json::kind);
-            if found != "a string" && !(found == "nothing" && member != "alg") {
-                let found = found.to_owned();
-                return Err(Error::HeaderMalformed { member, expected: "a string", found });
-            }
+    }
+    for member in ["alg", "kid", "typ", "cty"] {
+        let found = members.get(member).map_or("nothing", json::kind);
+        if found != "a string" && !(found == "nothing" && member != "alg") {
+            let found = found.to_owned();
+            return Err(Error::HeaderMalformed { member, expected: "a string", found });
         }
-        let text = |member: &str| members.get(member).and_then(Value::as_str);
-        if let Some(kid) = text("kid") {
-            check_kid(kid)?;
-        }
-        let algorithm = text("alg").unwrap_or_default().parse()?;
-        Ok(Self { algorithm, members })
+    }
+    let text = |member: &str| members.get(member).and_then(Value::as_str);
+    if let Some(kid) = text("kid") {
+        check_kid(kid)?;
+    }
+    let algorithm = text("alg").unwrap_or_default().parse()?;
+    Ok(ReceivedHeader { algorithm, members })
+}
+
+/// What `alg` may name: one family of algorithms, and no name of another.
+pub(crate) trait Named: Copy + FromStr<Err = Error> {
+    /// Bytes of a signature or MAC.
+    fn proof_len(self) -> usize;
+
+    /// What to say of another length.
+    fn wrong_len(self, expected: usize, found: usize) -> Error;
+}
+
+impl Named for Algorithm {
+    fn proof_len(self) -> usize {
+        self.signature_len()
+    }
+
+    fn wrong_len(self, expected: usize, found: usize) -> Error {
+        Error::SignatureLength { algorithm: self, expected, found }
     }
 }
 

@@ -7,6 +7,7 @@ use core::time::Duration;
 
 use serde_json::{Map, Value};
 
+use crate::alg::Algorithm;
 use crate::error::{Error, shown};
 use crate::json;
 use crate::jws::{self, Header, ReceivedHeader, Verified};
@@ -277,7 +278,7 @@ impl Rules {
     ///
     /// # Errors
     /// The first rule that is not met.
-    pub fn check(&self, verified: Verified, now: UnixSeconds) -> Result<Token, Error> {
+    pub fn check<A>(&self, verified: Verified<A>, now: UnixSeconds) -> Result<Token<A>, Error> {
         let (header, payload) = verified.into_parts();
         self.check_typ(&header)?;
         let claims = Claims { map: json::object("payload", &payload)? };
@@ -293,7 +294,7 @@ impl Rules {
         Ok(Token { header, claims })
     }
 
-    fn check_typ(&self, header: &ReceivedHeader) -> Result<(), Error> {
+    fn check_typ<A>(&self, header: &ReceivedHeader<A>) -> Result<(), Error> {
         if header.cty().is_some_and(|cty| bare_type(cty) == "jwt") {
             return Err(Error::NestedToken);
         }
@@ -365,14 +366,14 @@ impl Rules {
 
 /// A token whose signature and claims have passed: the only thing whose claims may be acted upon.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Token {
-    header: ReceivedHeader,
+pub struct Token<A = Algorithm> {
+    header: ReceivedHeader<A>,
     claims: Claims,
 }
 
-impl Token {
+impl<A> Token<A> {
     /// The protected header.
-    pub fn header(&self) -> &ReceivedHeader {
+    pub fn header(&self) -> &ReceivedHeader<A> {
         &self.header
     }
 

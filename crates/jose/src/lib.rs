@@ -41,6 +41,7 @@ mod jwk;
 pub mod jws;
 pub mod jwt;
 mod key;
+pub mod mac;
 pub mod size;
 
 pub use alg::Algorithm;

@@ -4,6 +4,7 @@
 mod cases;
 mod claims;
 mod keys;
+mod mac;
 mod matrix;
 mod properties;
 mod sets;

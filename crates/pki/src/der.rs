@@ -21,7 +21,9 @@ pub(crate) const INTEGER: Tag = Tag { byte: 0x02, name: "an INTEGER" };
 pub(crate) const BIT_STRING: Tag = Tag { byte: 0x03, name: "a BIT STRING" };
 pub(crate) const OCTET_STRING: Tag = Tag { byte: 0x04, name: "an OCTET STRING" };
 pub(crate) const OBJECT_IDENTIFIER: Tag = Tag { byte: 0x06, name: "an OBJECT IDENTIFIER" };
+pub(crate) const UTF8_STRING: Tag = Tag { byte: 0x0c, name: "a UTF8String" };
 pub(crate) const SEQUENCE: Tag = Tag { byte: 0x30, name: "a SEQUENCE" };
+pub(crate) const SET: Tag = Tag { byte: 0x31, name: "a SET" };
 
 /// What is left to read, and where that is in the whole.
 #[derive(Clone)]
@@ -37,6 +39,11 @@ impl<'a> Reader<'a> {
             return Err(Error::TooLarge { limit: MAX, found: bytes.len() });
         }
         Ok(Self { bytes, offset: 0 })
+    }
+
+    /// Reads a value that was found at `offset` of a whole whose size has been checked.
+    pub(crate) fn within(bytes: &'a [u8], offset: usize) -> Self {
+        Self { bytes, offset }
     }
 
     /// The tag that comes next.
@@ -60,6 +67,23 @@ impl<'a> Reader<'a> {
             Some(byte) if byte == tag.byte => self.take_any(),
             Some(byte) => Err(self.refusal(tag.name, format!("tag {byte:#04x}"))),
             None => Err(self.refusal(tag.name, "the end".into())),
+        }
+    }
+
+    /// Takes one value of this tag and returns it whole, with tag and length.
+    pub(crate) fn take_whole(&mut self, tag: Tag) -> Result<&'a [u8], Error> {
+        let before = self.bytes;
+        self.take(tag)?;
+        Ok(&before[..before.len() - self.bytes.len()])
+    }
+
+    /// Takes one value of any tag.
+    pub(crate) fn take_next(&mut self, expected: &'static str) -> Result<Reader<'a>, Error> {
+        match self.peek() {
+            // X.690 §8.1.2.4: a tag of several bytes. None is used in what is read here.
+            Some(tag) if tag & 0x1f == 0x1f => Err(self.refusal(expected, format!("tag {tag:#04x}"))),
+            Some(_) => self.take_any(),
+            None => Err(self.refusal(expected, "the end".into())),
         }
     }
 
@@ -178,4 +202,25 @@ pub(crate) fn dotted(content: &[u8]) -> String {
     let mut text = format!("{root}.{}", first - 40 * root);
     rest.iter().for_each(|arc| text.push_str(&format!(".{arc}")));
     text
+}
+
+/// The content of an object identifier that is written with dots, in the only way to write it (no leading zeros).
+pub(crate) fn undotted(text: &str) -> Option<Vec<u8>> {
+    let plain = |arc: &str| arc == "0" || !(arc.is_empty() || arc.starts_with('0'));
+    let number = |arc: &str| arc.bytes().all(|byte| byte.is_ascii_digit()).then(|| arc.parse::<u64>().ok());
+    let arcs = text.split('.').map(|arc| if plain(arc) { number(arc).flatten() } else { None });
+    let arcs: Vec<u64> = arcs.collect::<Option<_>>()?;
+    let [root @ 0..=2, second, rest @ ..] = &arcs[..] else { return None };
+    if *root < 2 && *second > 39 {
+        return None;
+    }
+    let mut content = Vec::new();
+    for arc in std::iter::once(&(40 * root).checked_add(*second)?).chain(rest) {
+        let groups = (64 - arc.leading_zeros()).div_ceil(7).max(1);
+        for group in (0..groups).rev() {
+            let more = if group == 0 { 0 } else { 0x80 };
+            content.push((arc >> (7 * group)) as u8 & 0x7f | more);
+        }
+    }
+    Some(content)
 }

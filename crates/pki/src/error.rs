@@ -4,7 +4,7 @@ use core::fmt;
 
 use crate::algorithm::KeyAlgorithm;
 
-/// Why a key was refused. Offsets count bytes of the DER, lines count from 1.
+/// Why a key, a certificate or a name was refused. Offsets count bytes of the DER, lines count from 1.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -39,6 +39,15 @@ pub enum Error {
         expected: usize,
         /// Its length here.
         found: usize,
+    },
+    /// The text is not a distinguished name (RFC 4514 §3).
+    Name {
+        /// Where, in bytes of the text.
+        offset: usize,
+        /// What should be there.
+        expected: &'static str,
+        /// What is.
+        found: &'static str,
     },
     /// An ML-DSA key that is only there in expanded form: there is no way back to the seed.
     NoSeed,
@@ -100,6 +109,10 @@ impl Error {
             }
             Self::Encrypted => "decrypt it first, for example with `openssl pkcs8 -in KEY -out PLAIN`",
             Self::Inconsistent { .. } => "do not use this key: export it again from where it was made",
+            Self::Name { .. } => {
+                "write it as RFC 4514 says, as in CN=billing,O=Example: `openssl x509 -noout -subject -nameopt RFC2253` \
+                 prints it so"
+            }
             Self::NoSeed => {
                 "such a key signs, but it can become neither a JWK (RFC 9964 §4) nor a seed PKCS#8 (RFC 9881 §6): \
                  export it again from where its seed is kept"
@@ -129,6 +142,9 @@ impl fmt::Display for Error {
             Self::Inconsistent { parts } => write!(f, "the key contradicts itself: {parts}"),
             Self::KeyLength { algorithm, part, expected, found } => {
                 write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
+            }
+            Self::Name { offset, expected, found } => {
+                write!(f, "bad name at byte {offset}: expected {expected}, found {found}")
             }
             Self::NoSeed => f.write_str("the key is there only in expanded form, without its seed"),
             Self::Parameters { offset, expected, found } => {

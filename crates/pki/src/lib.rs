@@ -1,5 +1,6 @@
 //! Keys in DER and PEM: SubjectPublicKeyInfo (RFC 5280 §4.1), PKCS#8 (RFC 5958) and SEC 1 (RFC 5915), for ML-DSA
-//! (RFC 9881), ECDSA on the NIST curves (RFC 5480) and Ed25519 (RFC 8410).
+//! (RFC 9881), ECDSA on the NIST curves (RFC 5480) and Ed25519 (RFC 8410). And whom a certificate is about: its names
+//! (RFC 5280 §4.1.2.6, §4.2.1.6; as text, RFC 4514).
 //!
 //! One key has one encoding here: lengths are minimal, nothing follows, parameters are as the algorithm's RFC says.
 //! An ML-DSA private key is written as its seed; seed, expanded key and both are read, and what is redundant in them
@@ -23,12 +24,16 @@
 mod algorithm;
 mod der;
 mod error;
+mod name;
 mod pem;
 pub mod pkcs8;
 mod sec1;
 pub mod spki;
+mod x509;
 
 pub use algorithm::KeyAlgorithm;
 pub use error::Error;
+pub use name::Name;
 pub use pkcs8::{PrivateKeyInfo, Secret};
 pub use spki::PublicKeyInfo;
+pub use x509::{AltName, Certificate};

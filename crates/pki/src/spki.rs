@@ -71,3 +71,19 @@ pub fn from_pem(text: &str) -> Result<PublicKeyInfo, Error> {
 pub fn to_pem(info: &PublicKeyInfo) -> String {
     pem::encode("PUBLIC KEY", &to_der(info)).to_string()
 }
+
+/// Writes the SubjectPublicKeyInfo of an RSA key (RFC 3279 §2.3.1) from its modulus and exponent, big-endian: to
+/// compare with a certificate's. Nothing is done with such keys here.
+pub fn rsa_to_der(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
+    /// rsaEncryption, 1.2.840.113549.1.1.1, with its NULL.
+    const RSA_ENCRYPTION: &[u8] = &[0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 0x05, 0];
+    let integer = |number: &[u8]| {
+        let significant = &number[number.iter().take_while(|byte| **byte == 0).count()..];
+        // X.690 §8.3: signed, so that a first bit of one needs a zero before it.
+        let sign: &[u8] = if significant.first().is_none_or(|byte| *byte >= 0x80) { &[0] } else { &[] };
+        der::write(der::INTEGER, &[sign, significant])
+    };
+    let key = der::write(der::SEQUENCE, &[&integer(modulus), &integer(exponent)]);
+    let algorithm = der::write(der::SEQUENCE, &[RSA_ENCRYPTION]);
+    der::write(der::SEQUENCE, &[&algorithm, &der::write_bits(der::BIT_STRING, &key)]).to_vec()
+}

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod known;
+mod names;
 mod properties;
 mod refusals;
 mod vectors;

@@ -1,6 +1,8 @@
 //! What a client is: its id, how it proves who it is, and what it may ask for.
 
 mod authentication;
+mod certificate;
+mod code_flow;
 mod exchange;
 mod secret;
 
@@ -10,15 +12,18 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sealstone_jose::{Algorithm, JwkSet, UnixSeconds};
+use sealstone_jose::{Algorithm, UnixSeconds};
 use serde::{Deserialize, Serialize};
 
 use crate::Error;
-use crate::store::Record;
+use crate::store::{Kind, Record, Store, Version};
 
 pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
+pub(crate) use certificate::sha256;
+pub use certificate::{CertificateName, ClientKeys};
+pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use exchange::Exchange;
-pub use secret::{ClientSecret, SecretHash};
+pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
 /// A registered client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,6 +34,10 @@ pub struct Client {
     pub audiences: Vec<String>,
     /// How it proves who it is, RFC 6749 §2.3.
     pub authentication: Authentication,
+    /// What it may do at the authorization endpoint.
+    pub code_flow: CodeFlow,
+    /// Whether its tokens are bound to its certificate, RFC 8705 §3.
+    pub tls_client_certificate_bound_access_tokens: bool,
     /// When it was registered. No token from before is its own.
     pub created_at: UnixSeconds,
     /// Whether each token request must come with a DPoP proof, RFC 9449 §5.2.
@@ -54,23 +63,35 @@ pub struct Client {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Grant {
+    /// RFC 6749 §4.1: a person signs in and lets the client act.
+    AuthorizationCode,
     /// RFC 6749 §4.4.
     ClientCredentials,
     /// RFC 7523 §2.1.
     JwtBearer,
+    /// RFC 6749 §6, for what a person has granted together with the scope `offline_access`.
+    RefreshToken,
     /// RFC 8693 §2.1.
     TokenExchange,
 }
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 3] = [Grant::ClientCredentials, Grant::JwtBearer, Grant::TokenExchange];
+    pub const ALL: [Grant; 5] = [
+        Grant::AuthorizationCode,
+        Grant::ClientCredentials,
+        Grant::JwtBearer,
+        Grant::RefreshToken,
+        Grant::TokenExchange,
+    ];
 
     /// Its `grant_type`.
     pub const fn name(self) -> &'static str {
         match self {
+            Grant::AuthorizationCode => "authorization_code",
             Grant::ClientCredentials => "client_credentials",
             Grant::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
+            Grant::RefreshToken => "refresh_token",
             Grant::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
         }
     }
@@ -101,6 +122,8 @@ struct Body {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     assertion_audience: Option<AssertionAudience>,
     audiences: Vec<String>,
+    #[serde(default)]
+    code_flow: CodeFlow,
     created_at: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dpop_bound_access_tokens: bool,
@@ -114,7 +137,24 @@ struct Body {
     resources: Vec<String>,
     scopes: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    secret_sealed: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     secret_sha256: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_san_dns: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_san_email: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_san_ip: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_san_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tls_client_auth_subject_dn: Option<String>,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    tls_client_certificate_bound_access_tokens: bool,
+    /// The MAC of assertions.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    token_endpoint_auth_signing_alg: Option<String>,
     /// A record from before there was a choice has none.
     #[serde(default)]
     token_endpoint_auth_method: AuthMethod,
@@ -125,22 +165,33 @@ impl Client {
     /// The record's body; its id is the client's.
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
         let failed = |cause| Error::store("write a client", cause);
-        let keys = self.authentication.assertion_keys();
-        let jwks = keys.map(|keys| serde_json::from_str(&keys.keys.to_json())).transpose().map_err(failed)?;
-        let hash = self.authentication.secret_hash();
+        let (hash, secret) = (self.authentication.secret_hash(), self.authentication.shared_secret());
+        let name = |member: &str| {
+            let name = self.authentication.certificate_name().filter(|name| name.member() == member);
+            name.map(CertificateName::value)
+        };
         let body = Body {
             algorithm: self.algorithm.name().to_owned(),
-            assertion_audience: keys.map(|keys| keys.audience),
+            assertion_audience: self.authentication.assertion_audience(),
             audiences: self.audiences.clone(),
+            code_flow: self.code_flow.clone(),
             created_at: self.created_at.0,
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             exchange: self.exchange.clone(),
             grants: self.grants.clone(),
-            jwks,
+            jwks: self.authentication.keys().map(|keys| keys.json().clone()),
             name: self.name.clone(),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
+            secret_sealed: secret.map(|secret| URL_SAFE_NO_PAD.encode(&secret.sealed)),
             secret_sha256: hash.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
+            tls_client_auth_san_dns: name("tls_client_auth_san_dns"),
+            tls_client_auth_san_email: name("tls_client_auth_san_email"),
+            tls_client_auth_san_ip: name("tls_client_auth_san_ip"),
+            tls_client_auth_san_uri: name("tls_client_auth_san_uri"),
+            tls_client_auth_subject_dn: name("tls_client_auth_subject_dn"),
+            tls_client_certificate_bound_access_tokens: self.tls_client_certificate_bound_access_tokens,
+            token_endpoint_auth_signing_alg: secret.map(|secret| secret.algorithm.name().to_owned()),
             token_endpoint_auth_method: self.authentication.method(),
             token_lifetime_seconds: self.token_lifetime_seconds,
         };
@@ -155,6 +206,8 @@ impl Client {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
             authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
             audiences: body.audiences,
+            code_flow: body.code_flow,
+            tls_client_certificate_bound_access_tokens: body.tls_client_certificate_bound_access_tokens,
             created_at: UnixSeconds(body.created_at),
             dpop_bound_access_tokens: body.dpop_bound_access_tokens,
             exchange: body.exchange,
@@ -168,6 +221,16 @@ impl Client {
     }
 }
 
+/// Whether the store holds a client's secret that only its own seal opens.
+pub(crate) async fn any_sealed(store: &dyn Store, now: UnixSeconds) -> Result<bool, Error> {
+    for record in store.list(Kind::Client, Version::ZERO, now).await? {
+        if Client::from_record(&record)?.authentication.shared_secret().is_some() {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
 impl Body {
     /// The method, with what must stand beside it.
     fn authentication(&self) -> Result<Authentication, String> {
@@ -176,15 +239,50 @@ impl Body {
             let hash = decoded.and_then(|hash| SecretHash::from_bytes(&hash));
             hash.ok_or_else(|| "its secret's hash is not one".to_owned())
         };
+        let keys = || {
+            let jwks = self.jwks.as_ref().ok_or("its keys are missing")?.to_string();
+            ClientKeys::parse(jwks.as_bytes()).map_err(|cause| format!("its keys: {cause}"))
+        };
         Ok(match self.token_endpoint_auth_method {
             AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
+            AuthMethod::ClientSecretJwt => Authentication::ClientSecretJwt(self.shared_secret()?),
             AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
+            AuthMethod::None => Authentication::None,
             AuthMethod::PrivateKeyJwt => {
-                let jwks = self.jwks.as_ref().ok_or("its keys are missing")?.to_string();
-                let keys = JwkSet::parse(jwks.as_bytes()).map_err(|cause| format!("its keys: {cause}"))?;
                 let audience = self.assertion_audience.unwrap_or_default();
-                Authentication::PrivateKeyJwt(AssertionKeys { audience, keys })
+                Authentication::PrivateKeyJwt(AssertionKeys { audience, keys: keys()? })
             }
+            AuthMethod::SelfSignedTlsClientAuth => Authentication::SelfSignedTlsClientAuth(keys()?),
+            AuthMethod::TlsClientAuth => Authentication::TlsClientAuth(self.certificate_name()?),
         })
+    }
+
+    fn shared_secret(&self) -> Result<SharedSecret, String> {
+        let sealed = self.secret_sealed.as_ref().and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+        let algorithm = self.token_endpoint_auth_signing_alg.as_deref().unwrap_or_default();
+        Ok(SharedSecret {
+            algorithm: algorithm.parse().map_err(|_| "the MAC of its assertions is not known".to_owned())?,
+            audience: self.assertion_audience.unwrap_or_default(),
+            sealed: sealed.ok_or("its sealed secret is missing")?,
+        })
+    }
+
+    /// RFC 8705 §2.1.2: one name, and no second.
+    fn certificate_name(&self) -> Result<CertificateName, String> {
+        let values = [
+            &self.tls_client_auth_subject_dn,
+            &self.tls_client_auth_san_dns,
+            &self.tls_client_auth_san_email,
+            &self.tls_client_auth_san_ip,
+            &self.tls_client_auth_san_uri,
+        ];
+        let named = CertificateName::MEMBERS.iter().zip(values);
+        let mut given = named.filter_map(|(member, value)| Some((member, value.as_deref()?)));
+        match (given.next(), given.next()) {
+            (Some((member, value)), None) => {
+                CertificateName::parse(member, value).map_err(|what| format!("its {member} {what}"))
+            }
+            _ => Err("it does not have one name in its certificate".into()),
+        }
     }
 }

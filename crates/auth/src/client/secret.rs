@@ -1,19 +1,37 @@
-//! Client secrets: shown once, kept as a hash.
+//! Client secrets: shown once, kept as a hash, or sealed where the server must know them to check a MAC.
 
 use std::fmt;
 
 use aws_lc_rs::{constant_time, digest};
+use sealstone_jose::mac::{MacAlgorithm, MacKey};
 use zeroize::Zeroizing;
 
+use super::AssertionAudience;
 use crate::Error;
 use crate::clock::{Randomness, random_secret};
+use crate::keys::{Sealer, Secret};
 
-/// A client's secret as it is shown once, at registration: 256 random bits. Wiped when dropped.
+/// A client's secret as it is shown once, at registration: 256 random bits, or as many as its MAC has. Wiped when dropped.
 pub struct ClientSecret(Zeroizing<String>);
 
 impl ClientSecret {
     pub(crate) fn generate(randomness: &dyn Randomness) -> Result<Self, Error> {
-        Ok(Self(random_secret(randomness)?))
+        Ok(Self(random_secret(randomness, 32)?))
+    }
+
+    /// As much chance as a MAC of this algorithm can hold, RFC 7518 §3.2.
+    pub(crate) fn generate_for(algorithm: MacAlgorithm, randomness: &dyn Randomness) -> Result<Self, Error> {
+        Ok(Self(random_secret(randomness, algorithm.mac_len())?))
+    }
+
+    /// What the server keeps to check MACs.
+    pub(crate) fn seal(
+        &self,
+        client: &str,
+        sealer: &Sealer,
+        randomness: &dyn Randomness,
+    ) -> Result<Vec<u8>, Error> {
+        sealer.seal(Secret::Client, client, self.0.as_bytes(), randomness)
     }
 
     /// The secret itself, to hand to the client and to no log.
@@ -65,5 +83,31 @@ impl Eq for SecretHash {}
 impl fmt::Debug for SecretHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("SecretHash(..)")
+    }
+}
+
+/// A secret that both sides know, for [`client_secret_jwt`](super::AuthMethod::ClientSecretJwt). The server holds it
+/// sealed, in memory too, and opens it for the time of a check.
+#[derive(Clone, PartialEq, Eq)]
+pub struct SharedSecret {
+    /// The MAC of its assertions, and no other.
+    pub algorithm: MacAlgorithm,
+    /// What an assertion's `aud` must be.
+    pub audience: AssertionAudience,
+    pub(crate) sealed: Vec<u8>,
+}
+
+impl SharedSecret {
+    /// OpenID Connect Core §10.1: the key is the secret's text, in UTF-8.
+    /// Errors: `Sealed`; `Key` if it is shorter than its MAC.
+    pub(crate) fn open(&self, client: &str, sealer: &Sealer) -> Result<MacKey, Error> {
+        let secret = sealer.open_sealed(Secret::Client, client, &self.sealed)?;
+        MacKey::new(self.algorithm, &secret).map_err(|cause| Error::Key { what: cause.to_string() })
+    }
+}
+
+impl fmt::Debug for SharedSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SharedSecret").field("algorithm", &self.algorithm).finish_non_exhaustive()
     }
 }

@@ -39,7 +39,7 @@ pub(crate) enum Refusal {
 impl Refusal {
     /// The table: every refusal and its status.
     /// RFC 6749 §5.2 (400, and 401 for failed client authentication); RFC 9110 §15 for the others.
-    fn status(&self) -> StatusCode {
+    pub(crate) fn status(&self) -> StatusCode {
         match self {
             Refusal::Method => StatusCode::METHOD_NOT_ALLOWED,
             Refusal::NotFound => StatusCode::NOT_FOUND,
@@ -47,13 +47,21 @@ impl Refusal {
                 Code::InvalidClient => StatusCode::UNAUTHORIZED,
                 Code::ServerError => StatusCode::INTERNAL_SERVER_ERROR,
                 Code::TemporarilyUnavailable => StatusCode::SERVICE_UNAVAILABLE,
-                Code::InvalidDpopProof
+                Code::InsufficientScope => StatusCode::FORBIDDEN,
+                Code::InvalidToken => StatusCode::UNAUTHORIZED,
+                Code::AccessDenied
+                | Code::ConsentRequired
+                | Code::InvalidDpopProof
                 | Code::InvalidGrant
                 | Code::InvalidRequest
                 | Code::InvalidScope
                 | Code::InvalidTarget
+                | Code::LoginRequired
+                | Code::RequestNotSupported
+                | Code::RequestUriNotSupported
                 | Code::UnauthorizedClient
                 | Code::UnsupportedGrantType
+                | Code::UnsupportedResponseType
                 | Code::UnsupportedTokenType
                 | Code::UseDpopNonce => StatusCode::BAD_REQUEST,
             },
@@ -62,7 +70,7 @@ impl Refusal {
         }
     }
 
-    fn into_oauth(self) -> (OAuthError, Option<String>) {
+    pub(crate) fn into_oauth(self) -> (OAuthError, Option<String>) {
         let invalid = |description| (OAuthError::new(Code::InvalidRequest, description), None);
         match self {
             Refusal::Method => invalid("the method is not allowed here"),
@@ -100,13 +108,41 @@ impl IntoResponse for Refusal {
     }
 }
 
+/// A refusal by a protected resource: RFC 6750 §3 and RFC 9449 §7.1 want the reason in the challenge too.
+pub(crate) fn of_a_resource(refusal: Refusal) -> Response {
+    let code = match &refusal {
+        Refusal::OAuth { error, .. } => Some(error.code),
+        _ => None,
+    };
+    let mut response = refusal.into_response();
+    let challenge = match code {
+        Some(Code::InvalidToken) => "Bearer realm=\"sealstone\", error=\"invalid_token\"",
+        Some(Code::InsufficientScope) => {
+            "Bearer realm=\"sealstone\", error=\"insufficient_scope\", scope=\"openid\""
+        }
+        Some(Code::InvalidDpopProof) => "DPoP error=\"invalid_dpop_proof\"",
+        Some(Code::UseDpopNonce) => "DPoP error=\"use_dpop_nonce\"",
+        _ => return response,
+    };
+    if code != Some(Code::InsufficientScope) {
+        *response.status_mut() = StatusCode::UNAUTHORIZED;
+    }
+    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    response
+}
+
 /// An answer for this caller alone.
 pub(crate) fn private_json(caller: &Authenticated, body: &impl Serialize) -> Result<Response, Refusal> {
+    json_for(&caller.client().id, body)
+}
+
+/// An answer for this client alone.
+pub(crate) fn json_for(client: &str, body: &impl Serialize) -> Result<Response, Refusal> {
     let body = serde_json::to_vec(body)
         .map_err(|cause| OAuthError::from(crate::Error::store("write an answer", cause)))?;
     let mut response = json_response(StatusCode::OK, "application/json", body);
     forbid_caching(&mut response);
-    response.extensions_mut().insert(Seen::by(caller));
+    response.extensions_mut().insert(Seen { client: Some(client.to_owned()), error: None });
     Ok(response)
 }
 
@@ -116,6 +152,12 @@ pub(crate) fn empty(caller: &Authenticated) -> Response {
     forbid_caching(&mut response);
     response.extensions_mut().insert(Seen::by(caller));
     response
+}
+
+/// A page, with what the log is to know of it.
+pub(crate) fn noted(mut page: Response, error: OAuthError) -> Response {
+    page.extensions_mut().insert(Seen { client: None, error: Some(Arc::new(error)) });
+    page
 }
 
 /// An answer that anybody may keep for a while.
@@ -158,10 +200,10 @@ fn forbid_caching(response: &mut Response) {
 
 /// What the log may know of a request besides its address: never a parameter, never a header.
 #[derive(Clone, Debug, Default)]
-struct Seen {
+pub(crate) struct Seen {
     /// Known only once the client has proved itself: before, it could be anything, a secret in the wrong field too.
-    client: Option<String>,
-    error: Option<Arc<OAuthError>>,
+    pub(crate) client: Option<String>,
+    pub(crate) error: Option<Arc<OAuthError>>,
 }
 
 impl Seen {

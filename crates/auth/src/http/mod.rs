@@ -1,7 +1,12 @@
 //! The only place that knows HTTP: addresses, methods, headers, statuses.
 
 mod answer;
+mod authorize;
+mod forms;
+mod pages;
+mod people;
 mod serve;
+mod userinfo;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -19,10 +24,12 @@ use hyper::{HeaderMap, Request, StatusCode};
 use sealstone_jose::Algorithm;
 use zeroize::Zeroizing;
 
-use crate::client::{Client, Grant};
+use crate::client::{AuthMethod, Client, Grant};
 use crate::clock::Clock;
 use crate::issuer::Issuer;
-use crate::protocol::client_auth::Proof;
+use crate::people::People;
+use crate::protocol::client_auth::{Means, Proof, Shown};
+use crate::protocol::client_certificate::{self, Anchors, PeerCertificate};
 use crate::protocol::dpop::{self, Dpop};
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
@@ -42,21 +49,41 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 
 /// What every request may reach.
 pub(crate) struct App {
+    pub(crate) anchors: Anchors,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
+    /// Whether a connection's address is the person's.
+    pub(crate) knows_addresses: bool,
     pub(crate) live: Arc<Live>,
     pub(crate) max_body_bytes: usize,
     pub(crate) max_lifetime_seconds: u64,
     pub(crate) metadata: Bytes,
+    pub(crate) people: People,
     pub(crate) ready: AtomicBool,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
 }
 
+impl App {
+    /// What a flow stands on, now.
+    fn ground<'a>(&'a self, snapshot: &'a Snapshot, confirmation: &'a Confirmation) -> Ground<'a> {
+        Ground {
+            confirmation,
+            issuer: &self.issuer,
+            max_lifetime_seconds: self.max_lifetime_seconds,
+            now: self.clock.now(),
+            randomness: self.live.randomness(),
+            refresh_key: &self.live.flow_keys().refresh,
+            snapshot,
+            store: self.live.store(),
+        }
+    }
+}
+
 /// The metadata document as it is served.
-pub(crate) fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Bytes {
-    discovery::metadata(issuer, algorithms).to_string().into()
+pub(crate) fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod]) -> Bytes {
+    discovery::metadata(issuer, algorithms, methods).to_string().into()
 }
 
 /// Every address of the server, below the issuer's path.
@@ -66,11 +93,15 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route(&below(discovery::TOKEN), only(post(token_endpoint)))
         .route(&below(discovery::INTROSPECT), only(post(introspection_endpoint)))
         .route(&below(discovery::REVOKE), only(post(revocation_endpoint)))
+        .route(&below(discovery::AUTHORIZE), only(get(authorize::endpoint).post(authorize::endpoint)))
+        .route(&below(discovery::CONSENT), only(post(authorize::consent)))
+        .route(&below(discovery::USERINFO), only(get(userinfo::endpoint).post(userinfo::endpoint)))
         .route(&below(discovery::JWKS), only(get(jwks)))
         .route(&discovery::oauth_path(&app.issuer), only(get(metadata_document)))
         .route(&discovery::openid_path(&app.issuer), only(get(metadata_document)))
         .route("/health/live", only(get(health_live)))
         .route("/health/ready", only(get(health_ready)));
+    router = people::routes(router, below);
     router = router.fallback(|| async { Refusal::NotFound });
     router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), answer::observe)).with_state(app)
 }
@@ -97,18 +128,13 @@ async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> 
 async fn token_response(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
     let form = Form::read(request, app).await?;
     let snapshot = form.snapshot(&app.live);
-    let proof = form.prove(app, &snapshot)?;
-    let confirmation = Confirmation { jkt: form.jkt(app, proof.client()).await?, ..Confirmation::default() };
+    let proof = form.prove(app, &snapshot).await?;
+    let x5t_s256 = client_certificate::binding(proof.client(), form.certificate.as_ref())?;
+    let jkt = form.jkt(app, proof.client()).await;
+    let jkt = jkt.map_err(|error| Refusal::OAuth { error, client: Some(proof.client().id.clone()) })?;
+    let confirmation = Confirmation { jkt, x5t_s256 };
     let caller = proof.complete(app.live.store(), app.clock.now()).await?;
-    let ground = Ground {
-        confirmation: &confirmation,
-        issuer: &app.issuer,
-        max_lifetime_seconds: app.max_lifetime_seconds,
-        now: app.clock.now(),
-        randomness: app.live.randomness(),
-        snapshot: &snapshot,
-        store: app.live.store(),
-    };
+    let ground = app.ground(&snapshot, &confirmation);
     let granted =
         token::answer(&caller, &form.parameters, ground).await.map_err(|error| by(&caller, error))?;
     answer::private_json(&caller, &granted)
@@ -122,8 +148,8 @@ async fn introspection_endpoint(
     let form = Form::read(request, &app).await?;
     let snapshot = form.snapshot(&app.live);
     let caller = form.authenticate(&app, &snapshot).await?;
-    let now = app.clock.now();
-    let said = introspect::answer(&caller, &form.parameters, &snapshot, &app.issuer, now);
+    let bearer = Confirmation::default();
+    let said = introspect::answer(&caller, &form.parameters, app.ground(&snapshot, &bearer)).await;
     answer::private_json(&caller, &said.map_err(|error| by(&caller, error))?)
 }
 
@@ -135,12 +161,12 @@ async fn revocation_endpoint(
     let form = Form::read(request, &app).await?;
     let snapshot = app.live.snapshot_owned();
     let caller = form.authenticate(&app, &snapshot).await?;
-    let now = app.clock.now();
-    let marked =
-        revoke::answer(&caller, &form.parameters, &snapshot, app.live.store(), &app.issuer, now).await;
-    if let Some(jti) = marked.map_err(|error| by(&caller, error))? {
-        let refreshed = app.live.refresh(now).await;
-        if !app.live.snapshot().revocations.contains(&jti) {
+    let bearer = Confirmation::default();
+    let ground = app.ground(&snapshot, &bearer);
+    let marked = revoke::answer(&caller, &form.parameters, ground).await;
+    if let Some(mark) = marked.map_err(|error| by(&caller, error))? {
+        let refreshed = app.live.refresh(ground.now).await;
+        if !app.live.snapshot().revocations.contains(&mark) {
             refreshed.map_err(|cause| by(&caller, cause.into()))?;
         }
     }
@@ -186,27 +212,17 @@ struct Form {
     authorization: Vec<Zeroizing<Vec<u8>>>,
     /// The DPoP headers.
     proofs: Vec<Vec<u8>>,
+    certificate: Option<Arc<PeerCertificate>>,
     parameters: Parameters,
 }
 
 impl Form {
     /// RFC 6749 §3.2 and §2.3.1: a form in the body, nothing in the address.
     async fn read(request: Request<Body>, app: &App) -> Result<Self, Refusal> {
-        let (head, body) = request.into_parts();
-        if head.uri.query().is_some_and(|query| !query.is_empty()) {
+        if request.uri().query().is_some_and(|query| !query.is_empty()) {
             return Err(OAuthError::new(Code::InvalidRequest, "parameters belong into the body").into());
         }
-        check_form(&head.headers)?;
-        let body = Limited::new(body, app.max_body_bytes).collect();
-        let body = tokio::time::timeout(app.request_timeout, body).await.map_err(|_| Refusal::TooSlow)?;
-        let body = body.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
-            Some(_) => Refusal::TooLarge,
-            None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
-        })?;
-        let values = head.headers.get_all(AUTHORIZATION).iter();
-        let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
-        let proofs = head.headers.get_all(DPOP).iter().map(|value| value.as_bytes().to_vec()).collect();
-        Ok(Self { authorization, proofs, parameters: Parameters::parse(&body.to_bytes())? })
+        read_form(request, app).await
     }
 
     /// One atomic load; one that may be held while the store is asked, where it will be.
@@ -219,14 +235,23 @@ impl Form {
     }
 
     async fn authenticate(&self, app: &App, snapshot: &Snapshot) -> Result<Authenticated, OAuthError> {
-        self.prove(app, snapshot)?.complete(app.live.store(), app.clock.now()).await
+        self.prove(app, snapshot).await?.complete(app.live.store(), app.clock.now()).await
     }
 
     /// Who asks, before anything is used up.
-    fn prove(&self, app: &App, snapshot: &Snapshot) -> Result<Proof, OAuthError> {
+    async fn prove(&self, app: &App, snapshot: &Snapshot) -> Result<Proof, OAuthError> {
         let headers: Vec<&[u8]> = self.authorization.iter().map(|value| value.as_slice()).collect();
         let now = app.clock.now();
-        client_auth::authenticate(&headers, &self.parameters, &snapshot.clients, &app.issuer, now)
+        let certificate = self.certificate.as_ref();
+        let shown = Shown { authorization: &headers, certificate, parameters: &self.parameters };
+        let means = Means {
+            anchors: &app.anchors,
+            clients: &snapshot.clients,
+            issuer: &app.issuer,
+            now,
+            sealer: app.live.sealer(),
+        };
+        client_auth::authenticate(shown, means).await
     }
 
     /// The thumbprint of the key that a token request shows to hold, RFC 9449 §5.
@@ -241,6 +266,23 @@ impl Form {
         };
         app.dpop.check(request, app.live.store(), app.live.randomness(), app.clock.now()).await
     }
+}
+
+/// A form in the body, whatever the address says.
+async fn read_form(request: Request<Body>, app: &App) -> Result<Form, Refusal> {
+    let (head, body) = request.into_parts();
+    check_form(&head.headers)?;
+    let body = Limited::new(body, app.max_body_bytes).collect();
+    let body = tokio::time::timeout(app.request_timeout, body).await.map_err(|_| Refusal::TooSlow)?;
+    let body = body.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
+        Some(_) => Refusal::TooLarge,
+        None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
+    })?;
+    let values = head.headers.get_all(AUTHORIZATION).iter();
+    let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
+    let proofs = head.headers.get_all(DPOP).iter().map(|value| value.as_bytes().to_vec()).collect();
+    let certificate = head.extensions.get::<Arc<PeerCertificate>>().cloned();
+    Ok(Form { authorization, certificate, proofs, parameters: Parameters::parse(&body.to_bytes())? })
 }
 
 /// The content is a form, and not a compressed one.

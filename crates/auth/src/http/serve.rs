@@ -19,6 +19,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::protocol::client_certificate::PeerCertificate;
 use crate::tls::Terms;
 
 /// The limits of a connection.
@@ -129,11 +130,16 @@ impl Shared {
     async fn connection(self, stream: TcpStream, peer: SocketAddr) {
         // Answers are small; without this the last packet of one waits for an acknowledgement.
         let _ = stream.set_nodelay(true);
-        let Some(terms) = &self.tls else { return self.speak(stream, peer, false).await };
+        let Some(terms) = &self.tls else { return self.speak(stream, peer, None, false).await };
         match tokio::time::timeout(self.limits.header_timeout, terms.accept(stream)).await {
             Ok(Ok(stream)) => {
-                let h2 = stream.get_ref().1.alpn_protocol() == Some(b"h2");
-                self.speak(stream, peer, h2).await;
+                let session = stream.get_ref().1;
+                let h2 = session.alpn_protocol() == Some(b"h2");
+                let chain = session
+                    .peer_certificates()
+                    .map(|chain| chain.iter().map(|certificate| certificate.clone().into_owned()).collect());
+                let certificate = chain.and_then(PeerCertificate::new).map(Arc::new);
+                self.speak(stream, peer, certificate, h2).await;
             }
             Ok(Err(cause)) => tracing::debug!(%peer, %cause, "TLS handshake failed"),
             Err(_) => tracing::debug!(%peer, "TLS handshake took too long"),
@@ -144,6 +150,7 @@ impl Shared {
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         peer: SocketAddr,
+        certificate: Option<Arc<PeerCertificate>>,
         h2: bool,
     ) {
         let io = TokioIo::new(stream);
@@ -154,6 +161,9 @@ impl Shared {
             hyper::service::service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
                 let begun = Begun::one(&counted);
                 request.extensions_mut().insert(Peer(peer));
+                if let Some(certificate) = &certificate {
+                    request.extensions_mut().insert(Arc::clone(certificate));
+                }
                 let answer = router.call(request);
                 async move {
                     let answer = answer.await;

@@ -10,6 +10,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey, PublicKey, UnixSeconds};
@@ -20,7 +21,23 @@ use crate::clock::Randomness;
 use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
 pub use rotation::{Policy, Stage, State, Step, plan, withdraw};
-pub use seal::Sealer;
+pub use seal::{Sealer, Secret};
+
+/// The MAC keys of the flows, each for one purpose, the same on every server of one store.
+#[derive(Debug)]
+pub struct FlowKeys {
+    /// Of refresh tokens.
+    pub refresh: hmac::Key,
+    /// Of the mark that a sign-in page was shown.
+    pub sign_in: hmac::Key,
+}
+
+impl FlowKeys {
+    /// Derives them.
+    pub fn derive(sealer: &Sealer) -> Result<Self, Error> {
+        Ok(Self { refresh: sealer.mac_key("refresh token v1")?, sign_in: sealer.mac_key("sign-in page v1")? })
+    }
+}
 
 /// A key of the server.
 #[derive(Clone, Debug)]
@@ -138,7 +155,12 @@ pub(crate) async fn apply(
                 PrivateKey::generate(algorithm).map_err(|cause| Error::Key { what: cause.to_string() })?;
             let body = Body {
                 kid: key.kid().to_owned(),
-                sealed: Some(URL_SAFE_NO_PAD.encode(sealer.seal(&id, &key.secret(), randomness)?)),
+                sealed: Some(URL_SAFE_NO_PAD.encode(sealer.seal(
+                    Secret::SigningKey,
+                    &id,
+                    &key.secret(),
+                    randomness,
+                )?)),
                 since: now.0,
                 state,
             };
@@ -209,7 +231,7 @@ impl Body {
         let algorithm = self.stage(record)?.algorithm;
         let sealed = self.sealed.as_deref().and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
         let sealed = sealed.ok_or(Error::Sealed { what: "its bytes are missing" })?;
-        let secret = sealer.open_sealed(&record.id, &sealed)?;
+        let secret = sealer.open_sealed(Secret::SigningKey, &record.id, &sealed)?;
         let key = PrivateKey::from_secret(algorithm, &secret)
             .map_err(|cause| Error::Key { what: format!("{}: {cause}", record.id) })?;
         match key.kid() == self.kid {

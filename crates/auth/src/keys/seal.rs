@@ -1,7 +1,7 @@
-//! Private keys at rest: AES-256-GCM under a key file that only the server can read.
+//! Secrets at rest: AES-256-GCM under a key file that only the server can read.
 //!
-//! A sealed key is `nonce (12 bytes) || ciphertext || tag (16 bytes)`. The associated data binds it to its record,
-//! so that a sealed key moved to another record does not open.
+//! A sealed secret is `nonce (12 bytes) || ciphertext || tag (16 bytes)`. The associated data binds it to its kind and its
+//! record, so that one that is moved to another record, or given out for another kind, does not open.
 
 use std::fs;
 use std::io::{self, Read, Write};
@@ -17,6 +17,15 @@ use crate::Error;
 use crate::clock::{Randomness, random_id};
 
 const KEY_LEN: usize = 32;
+
+/// What a sealed secret is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Secret {
+    /// A client's secret, for [`client_secret_jwt`](crate::client::AuthMethod::ClientSecretJwt). Its record is the client.
+    Client,
+    /// A private key of the server's. Its record is the signing key.
+    SigningKey,
+}
 
 /// Seals and opens secrets under the key of one data directory, and derives other keys from it.
 pub struct Sealer {
@@ -56,7 +65,13 @@ impl Sealer {
     }
 
     /// Seals `secret` for the record `name`.
-    pub fn seal(&self, name: &str, secret: &[u8], randomness: &dyn Randomness) -> Result<Vec<u8>, Error> {
+    pub fn seal(
+        &self,
+        what: Secret,
+        name: &str,
+        secret: &[u8],
+        randomness: &dyn Randomness,
+    ) -> Result<Vec<u8>, Error> {
         let mut nonce = [0; NONCE_LEN];
         randomness.fill(&mut nonce)?;
         // The plaintext is wiped: it is encrypted in place.
@@ -67,7 +82,7 @@ impl Sealer {
             .aead
             .seal_in_place_separate_tag(
                 Nonce::assume_unique_for_key(nonce),
-                Aad::from(associated(name)),
+                Aad::from(associated(what, name)),
                 &mut sealed[NONCE_LEN..],
             )
             .map_err(|_| Error::Sealed { what: "sealing failed" })?;
@@ -76,15 +91,19 @@ impl Sealer {
     }
 
     /// Opens what was sealed for the record `name`.
-    /// Errors: `Sealed`, the same for another key, another record and changed bytes.
-    pub fn open_sealed(&self, name: &str, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
+    /// Errors: `Sealed`, the same for another key, another kind or record and changed bytes.
+    pub fn open_sealed(&self, what: Secret, name: &str, sealed: &[u8]) -> Result<Zeroizing<Vec<u8>>, Error> {
         let forged =
             || Error::Sealed { what: "it was sealed under another key, for another record, or was changed" };
         let (nonce, ciphertext) = sealed.split_first_chunk::<NONCE_LEN>().ok_or_else(forged)?;
         let mut buffer = Zeroizing::new(ciphertext.to_vec());
         let opened = self
             .aead
-            .open_in_place(Nonce::assume_unique_for_key(*nonce), Aad::from(associated(name)), &mut buffer)
+            .open_in_place(
+                Nonce::assume_unique_for_key(*nonce),
+                Aad::from(associated(what, name)),
+                &mut buffer,
+            )
             .map_err(|_| forged())?
             .len();
         buffer.truncate(opened);
@@ -98,8 +117,13 @@ impl std::fmt::Debug for Sealer {
     }
 }
 
-fn associated(name: &str) -> Vec<u8> {
-    [b"sealstone signing key v1\0", name.as_bytes()].concat()
+/// No kind has a zero byte in it, so no two pairs have one text.
+fn associated(what: Secret, name: &str) -> Vec<u8> {
+    let kind: &[u8] = match what {
+        Secret::Client => b"sealstone client secret v1\0",
+        Secret::SigningKey => b"sealstone signing key v1\0",
+    };
+    [kind, name.as_bytes()].concat()
 }
 
 /// Writes the whole key under another name first and links it into place: the name appears once and complete, also if

@@ -1,9 +1,10 @@
 //! Client authentication by a signed token, RFC 7521 §4.2 and RFC 7523 §2.2 and §3; OpenID Connect Core §9
-//! (`private_key_jwt`).
+//! (`private_key_jwt` and `client_secret_jwt`).
 //!
-//! The key comes from the client's registration and decides the algorithm; the token's header can only agree. Cheap
-//! checks stand before the signature: size, form, header, client, end. That an assertion is used once is decided by the
-//! store, after everything else has held.
+//! The key or the secret comes from the client's registration and decides the algorithm; the token's header can only
+//! agree. A token with a signature and one with a MAC are two types from the start: no public key is ever a secret here,
+//! and no secret a key (RFC 8725 §2.1). Cheap checks stand before the proof: size, form, header, client, end. That an
+//! assertion is used once is decided by the store, after everything else has held.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -12,15 +13,16 @@ use std::time::Duration;
 use aws_lc_rs::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sealstone_jose::UnixSeconds;
-use sealstone_jose::jws::Unverified;
+use sealstone_jose::jws::{Unverified, Verified};
 use sealstone_jose::jwt::{Claims, Rules};
+use sealstone_jose::mac::MacAlgorithm;
+use sealstone_jose::{Error as JoseError, UnixSeconds};
 use serde::Deserialize;
 
-use super::client_auth::{FAILED, check_method, contradictory, refused};
+use super::client_auth::{FAILED, Means, check_method, contradictory, refused};
 use super::discovery::TOKEN;
 use super::{OAuthError, Parameters};
-use crate::client::{AssertionAudience, AuthMethod, Client, Clients};
+use crate::client::{AssertionAudience, AuthMethod, Client};
 use crate::clock::{CLOCK_SLACK_SECONDS, later};
 use crate::issuer::Issuer;
 use crate::store::{Kind, NewRecord, Store, Write};
@@ -66,12 +68,7 @@ impl SingleUse {
 /// Checks everything about the assertion but that it was not used before.
 /// RFC 7523 §3.
 /// Errors: `invalid_client`, and `invalid_request` if `client_id` names another client.
-pub(super) fn check(
-    parameters: &Parameters,
-    clients: &Clients,
-    issuer: &Issuer,
-    now: UnixSeconds,
-) -> Result<SingleUse, OAuthError> {
+pub(super) fn check(parameters: &Parameters, means: Means<'_>) -> Result<SingleUse, OAuthError> {
     let (kind, assertion) = (parameters.required(ASSERTION_TYPE)?, parameters.required(ASSERTION)?);
     if kind != JWT_BEARER {
         return Err(refused("the assertion type is not supported"));
@@ -79,34 +76,26 @@ pub(super) fn check(
     if assertion.len() > MAX_ASSERTION {
         return Err(refused(FAILED).hint("the assertion is longer than any that could be accepted"));
     }
-    let nobody = |hint: String| refused(FAILED).hint(hint);
-    let unverified =
-        Unverified::parse(assertion).map_err(|cause| nobody(format!("the assertion: {cause}")))?;
-    // Of what is not verified, the issuer chooses the key, and the end can only refuse.
-    let claimed: Claimed<'_> = serde_json::from_slice(unverified.peek_payload_untrusted()).map_err(|_| {
+    let taken = Taken::apart(assertion)?;
+    // Of what is not proven, the issuer chooses the key, and the end can only refuse.
+    let claimed: Claimed<'_> = serde_json::from_slice(taken.payload()).map_err(|_| {
         nobody("the assertion has no `iss` or no `exp`, or another claim is malformed".into())
     })?;
     if parameters.value("client_id").is_some_and(|id| id != claimed.iss) {
         return Err(contradictory("`client_id` is not the authenticated client's"));
     }
-    let client = clients
+    let client = means
+        .clients
         .by_id(&claimed.iss)
         .ok_or_else(|| nobody("no client has the id that the assertion's `iss` gives".into()))?;
-    check_method(client, AuthMethod::PrivateKeyJwt)?;
-    let Some(registered) = client.authentication.assertion_keys() else { return Err(refused(FAILED)) };
-    check_typ(unverified.header().typ()).map_err(|what| wrong(client, what))?;
-    check_end(claimed.exp, now).map_err(|what| wrong(client, what))?;
-
-    let verified = unverified.verify_with_set(&registered.keys).map_err(|cause| wrong(client, cause))?;
-    let rules = Rules::new().issuer(&client.id).any_audience().any_typ().require("sub").require("aud");
-    let rules = rules.require("jti").leeway(Duration::from_secs(LEEWAY_SECONDS));
-    let token = rules.check(verified, now).map_err(|cause| wrong(client, cause))?;
-    let claims = token.claims();
-    check_claims(claims, client, registered.audience, issuer).map_err(|what| wrong(client, what))?;
+    check_method(client, taken.method())?;
+    check_typ(taken.typ()).map_err(|what| wrong(client, what))?;
+    check_end(claimed.exp, means.now).map_err(|what| wrong(client, what))?;
+    let claims = taken.prove(client, means)?;
     let (Some(exp), Some(jti)) = (claims.expires(), claims.id()) else {
         return Err(wrong(client, "has no `exp` or no `jti`"));
     };
-    check_end(exp.0 as f64, now).map_err(|what| wrong(client, what))?;
+    check_end(exp.0 as f64, means.now).map_err(|what| wrong(client, what))?;
     let mark = NewRecord {
         kind: Kind::SingleUse,
         id: mark_id(&client.id, jti),
@@ -114,6 +103,81 @@ pub(super) fn check(
         body: Vec::new(),
     };
     Ok(SingleUse { client: Arc::clone(client), mark })
+}
+
+/// An assertion that has been taken apart: one of two kinds, by the family of its algorithm, and nothing is proven.
+enum Taken<'t> {
+    /// Signed with a key of the client's own.
+    Signed(Unverified<'t>),
+    /// With a MAC under a secret that both sides know.
+    Maced(Unverified<'t, MacAlgorithm>),
+}
+
+impl<'t> Taken<'t> {
+    fn apart(assertion: &'t str) -> Result<Self, OAuthError> {
+        let taken = match Unverified::parse(assertion) {
+            Err(JoseError::AlgorithmUnknown { .. }) => Unverified::parse_mac(assertion).map(Self::Maced),
+            signed => signed.map(Self::Signed),
+        };
+        taken.map_err(|cause| nobody(format!("the assertion: {cause}")))
+    }
+
+    const fn method(&self) -> AuthMethod {
+        match self {
+            Self::Signed(_) => AuthMethod::PrivateKeyJwt,
+            Self::Maced(_) => AuthMethod::ClientSecretJwt,
+        }
+    }
+
+    fn typ(&self) -> Option<&str> {
+        match self {
+            Self::Signed(token) => token.header().typ(),
+            Self::Maced(token) => token.header().typ(),
+        }
+    }
+
+    fn payload(&self) -> &[u8] {
+        match self {
+            Self::Signed(token) => token.peek_payload_untrusted(),
+            Self::Maced(token) => token.peek_payload_untrusted(),
+        }
+    }
+
+    /// Checks the signature or MAC, and what it proves.
+    fn prove(self, client: &Client, means: Means<'_>) -> Result<Claims, OAuthError> {
+        match (self, client.authentication.assertion_keys(), client.authentication.shared_secret()) {
+            (Self::Signed(token), Some(keys), _) => {
+                let verified =
+                    token.verify_with_set(keys.keys.set()).map_err(|cause| wrong(client, cause))?;
+                read(verified, client, keys.audience, means)
+            }
+            (Self::Maced(token), _, Some(secret)) => {
+                if token.header().algorithm() != secret.algorithm {
+                    return Err(wrong(client, format_args!("is not made with {}", secret.algorithm)));
+                }
+                let key = secret.open(&client.id, means.sealer)?;
+                let verified = token.verify_mac(&key).map_err(|cause| wrong(client, cause))?;
+                read(verified, client, secret.audience, means)
+            }
+            // The method has been checked.
+            _ => Err(refused(FAILED)),
+        }
+    }
+}
+
+/// The claims of an assertion that is the client's.
+fn read<A>(
+    verified: Verified<A>,
+    client: &Client,
+    audience: AssertionAudience,
+    means: Means<'_>,
+) -> Result<Claims, OAuthError> {
+    let rules = Rules::new().issuer(&client.id).any_audience().any_typ().require("sub").require("aud");
+    let rules = rules.require("jti").leeway(Duration::from_secs(LEEWAY_SECONDS));
+    let token = rules.check(verified, means.now).map_err(|cause| wrong(client, cause))?;
+    let claims = token.claims();
+    check_claims(claims, client, audience, means.issuer).map_err(|what| wrong(client, what))?;
+    Ok(claims.clone())
 }
 
 /// What is read before the signature.
@@ -175,6 +239,10 @@ fn check_claims(
 fn mark_id(client: &str, jti: &str) -> String {
     let text = [b"sealstone client assertion v1\0", client.as_bytes(), b"\0", jti.as_bytes()].concat();
     URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, &text))
+}
+
+fn nobody(hint: String) -> OAuthError {
+    refused(FAILED).hint(hint)
 }
 
 /// The peer learns that it failed; the operator learns why.

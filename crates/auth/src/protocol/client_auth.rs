@@ -8,13 +8,15 @@ use sealstone_jose::UnixSeconds;
 use zeroize::Zeroizing;
 
 use super::client_assertion::{self, ASSERTION, ASSERTION_TYPE, SingleUse};
+use super::client_certificate::{self, Anchors, PeerCertificate};
 use super::parameters::decode;
 use super::{Code, OAuthError, Parameters};
-use crate::client::{AuthMethod, Client, Clients, SecretHash};
+use crate::client::{AuthMethod, Authentication, Client, Clients, SecretHash};
 use crate::issuer::Issuer;
+use crate::keys::Sealer;
 use crate::store::Store;
 
-/// A client that has proved who it is. Only [`Proof::complete`] hands one out.
+/// A client that has proved who it is, as far as its registered method can. Only [`Proof::complete`] hands one out.
 #[derive(Clone, Debug)]
 pub struct Authenticated(Arc<Client>);
 
@@ -25,11 +27,37 @@ impl Authenticated {
     }
 }
 
+/// What a request brings along to show who sends it.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown<'a> {
+    /// The values of every Authorization header.
+    pub authorization: &'a [&'a [u8]],
+    /// The certificate of the connection's handshake, RFC 8705 §2.
+    pub certificate: Option<&'a Arc<PeerCertificate>>,
+    /// The form.
+    pub parameters: &'a Parameters,
+}
+
+/// What it is checked with.
+#[derive(Clone, Copy)]
+pub struct Means<'a> {
+    /// Who certifies clients.
+    pub anchors: &'a Anchors,
+    /// The registered clients.
+    pub clients: &'a Clients,
+    /// Who is asked.
+    pub issuer: &'a Issuer,
+    /// The time of the request.
+    pub now: UnixSeconds,
+    /// Opens the secrets that MACs are checked with.
+    pub sealer: &'a Sealer,
+}
+
 /// What the request itself proves.
 #[must_use]
 #[derive(Debug)]
 pub enum Proof {
-    /// Everything: the client knows its secret.
+    /// Everything: the client knows its secret, holds the key of its certificate, or has nothing to prove.
     Complete(Authenticated),
     /// Everything but that the assertion was not used before: the store decides.
     Once(SingleUse),
@@ -55,25 +83,21 @@ impl Proof {
 }
 
 /// Finds out which client makes the request, by the one method that it is registered for (RFC 7591 §2).
-/// RFC 6749 §2.3.1; §2.3: not by two methods at once; RFC 7523 §3 for assertions.
+/// RFC 6749 §2.3.1; §2.3: not by two methods at once; RFC 7523 §3 for assertions; RFC 8705 §2 for certificates.
 ///
-/// `authorization` holds the values of every Authorization header. Nothing is written: see [`Proof::complete`].
+/// A certificate is a proof only where a request has no other: beside one it may still bind tokens (RFC 8705 §4).
+/// Nothing is written: see [`Proof::complete`].
 /// Time: the secret's comparison does not depend on the secret; an unknown client costs the same hash.
 /// Errors: `invalid_client`, the same for an unknown client, a wrong proof and another method than the registered one;
 /// `invalid_request` for two methods.
-pub fn authenticate(
-    authorization: &[&[u8]],
-    parameters: &Parameters,
-    clients: &Clients,
-    issuer: &Issuer,
-    now: UnixSeconds,
-) -> Result<Proof, OAuthError> {
+pub async fn authenticate(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> {
+    let (parameters, clients) = (shown.parameters, means.clients);
     let posted = parameters.value("client_secret");
     let asserted = [ASSERTION, ASSERTION_TYPE].into_iter().any(|name| parameters.value(name).is_some());
-    let credentials = match (authorization, posted, asserted) {
-        ([], None, false) => return Err(refused("client authentication is missing")),
+    let credentials = match (shown.authorization, posted, asserted) {
+        ([], None, false) => return by_id(shown, means),
         ([], None, true) => {
-            return client_assertion::check(parameters, clients, issuer, now).map(Proof::Once);
+            return client_assertion::check(parameters, means).map(Proof::Once);
         }
         ([], Some(secret), false) => Credentials {
             method: AuthMethod::ClientSecretPost,
@@ -95,6 +119,32 @@ pub fn authenticate(
         return Err(refused(FAILED).hint(format!("client `{}` gave a wrong secret", client.id)));
     }
     check_method(client, credentials.method)?;
+    Ok(Proof::Complete(Authenticated(Arc::clone(client))))
+}
+
+/// RFC 8705 §2: `client_id` says who it is, and the certificate shows it. A public client only says who it is, RFC 6749
+/// §3.2.1.
+fn by_id(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> {
+    let missing = || refused("client authentication is missing");
+    let id = shown.parameters.value("client_id").ok_or_else(missing)?;
+    let client = means.clients.by_id(id);
+    let client = match (client, shown.certificate) {
+        (Some(client), _) if client.authentication.method() == AuthMethod::None => client,
+        (_, None) => return Err(missing()),
+        (None, Some(_)) => return Err(refused(FAILED).hint("no client has the id that was given")),
+        (Some(client), Some(certificate)) => {
+            match &client.authentication {
+                Authentication::TlsClientAuth(name) => {
+                    client_certificate::check_name(certificate, client, name, means.anchors, means.now)?;
+                }
+                Authentication::SelfSignedTlsClientAuth(keys) => {
+                    client_certificate::check_registered(certificate, client, keys, means.now)?;
+                }
+                _ => check_method(client, AuthMethod::TlsClientAuth)?,
+            }
+            client
+        }
+    };
     Ok(Proof::Complete(Authenticated(Arc::clone(client))))
 }
 

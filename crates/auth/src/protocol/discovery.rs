@@ -1,12 +1,19 @@
 //! Metadata: what the server can do and where, RFC 8414 §2 and OpenID Connect Discovery 1.0 §3.
 
 use sealstone_jose::Algorithm;
+use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
 
 use super::dpop;
 use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
 
+/// The authorization endpoint below the issuer, RFC 6749 §3.1.
+pub const AUTHORIZE: &str = "/authorize";
+/// Where the consent page's form goes.
+pub const CONSENT: &str = "/consent";
+/// The userinfo endpoint below the issuer, OpenID Connect Core §5.3.
+pub const USERINFO: &str = "/userinfo";
 /// The token endpoint below the issuer, RFC 6749 §3.2.
 pub const TOKEN: &str = "/token";
 /// The JWK set below the issuer, RFC 7517.
@@ -16,31 +23,48 @@ pub const INTROSPECT: &str = "/introspect";
 /// The revocation endpoint below the issuer, RFC 7009.
 pub const REVOKE: &str = "/revoke";
 
-/// The metadata document, the same for both well-known addresses.
-pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm]) -> Value {
+/// The metadata document, the same for both well-known addresses. `methods` are those by which a client can prove who
+/// it is on this server's listener.
+pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod]) -> Value {
     let names: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
-    // What clients may sign their assertions with: any algorithm of the house, whichever the server itself uses.
-    let assertions = Algorithm::ALL.map(Algorithm::name);
-    let methods = AuthMethod::ALL.map(AuthMethod::name);
+    // What clients may make their assertions with: any algorithm of the house, whichever the server itself uses.
+    let macs = MacAlgorithm::ALL.map(MacAlgorithm::name);
+    let assertions = [&Algorithm::ALL.map(Algorithm::name)[..], &macs].concat();
+    // RFC 8705 §3.3: to bind a token, it takes no more than to authenticate a client.
+    let certificates = methods.contains(&AuthMethod::SelfSignedTlsClientAuth);
+    let methods: Vec<&str> = methods.iter().map(|method| method.name()).collect();
+    let proving: Vec<&str> = methods.iter().copied().filter(|name| *name != "none").collect();
     json!({
+        "authorization_endpoint": issuer.endpoint(AUTHORIZE),
+        "authorization_response_iss_parameter_supported": true,
+        "claims_supported": [
+            "acr", "amr", "aud", "auth_time", "email", "email_verified", "exp", "iat", "iss", "name", "nonce",
+            "preferred_username", "sid", "sub",
+        ],
+        "code_challenge_methods_supported": ["S256"],
         "dpop_signing_alg_values_supported": dpop::ALGORITHMS.map(Algorithm::name),
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,
         "introspection_endpoint": issuer.endpoint(INTROSPECT),
-        "introspection_endpoint_auth_methods_supported": methods,
+        "introspection_endpoint_auth_methods_supported": proving,
         "introspection_endpoint_auth_signing_alg_values_supported": assertions,
         "issuer": issuer.as_str(),
         "jwks_uri": issuer.endpoint(JWKS),
-        // RFC 8414 §2 requires the member and §3.2 forbids an empty one. `none` is the registered type that returns no
-        // code and no token, which is what there is without an authorization endpoint.
-        "response_types_supported": ["none"],
+        "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "request_parameter_supported": false,
+        "request_uri_parameter_supported": false,
+        "response_modes_supported": ["query"],
+        "response_types_supported": ["code"],
         "revocation_endpoint": issuer.endpoint(REVOKE),
         "revocation_endpoint_auth_methods_supported": methods,
         "revocation_endpoint_auth_signing_alg_values_supported": assertions,
+        "scopes_supported": ["openid", "profile", "email", "offline_access"],
         "subject_types_supported": ["public"],
+        "tls_client_certificate_bound_access_tokens": certificates,
         "token_endpoint": issuer.endpoint(TOKEN),
         "token_endpoint_auth_methods_supported": methods,
         "token_endpoint_auth_signing_alg_values_supported": assertions,
+        "userinfo_endpoint": issuer.endpoint(USERINFO),
     })
 }
 

@@ -21,6 +21,12 @@ pub struct OAuthError {
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Code {
+    /// RFC 6749 §4.1.2.1, RFC 8628 §3.5: the person, or the server for them, refused.
+    AccessDenied,
+    /// OpenID Connect Core §3.1.2.6: the person must be asked, and may not be.
+    ConsentRequired,
+    /// RFC 6750 §3.1: the token is not good for this.
+    InsufficientScope,
     /// RFC 6749 §5.2: client authentication failed.
     InvalidClient,
     /// RFC 9449 §5: the DPoP proof is missing or wrong.
@@ -33,6 +39,14 @@ pub enum Code {
     InvalidScope,
     /// RFC 8707 §2: the resource is not one that the client may use.
     InvalidTarget,
+    /// RFC 6750 §3.1: the token does not hold.
+    InvalidToken,
+    /// OpenID Connect Core §3.1.2.6: the person must sign in, and may not be asked to.
+    LoginRequired,
+    /// OpenID Connect Core §3.1.2.6.
+    RequestNotSupported,
+    /// OpenID Connect Core §3.1.2.6.
+    RequestUriNotSupported,
     /// Registered for RFC 6749 §4.1.2.1: the server failed.
     ServerError,
     /// Registered for RFC 6749 §4.1.2.1: the server cannot answer now.
@@ -41,6 +55,8 @@ pub enum Code {
     UnauthorizedClient,
     /// RFC 6749 §5.2: no such grant here.
     UnsupportedGrantType,
+    /// RFC 6749 §4.1.2.1: no such response type here.
+    UnsupportedResponseType,
     /// RFC 7009 §2.2.1: tokens of this type are not revoked here.
     UnsupportedTokenType,
     /// RFC 9449 §8: the DPoP proof needs the nonce that comes with this answer.
@@ -51,16 +67,24 @@ impl Code {
     /// The code as the peer sees it.
     pub const fn name(self) -> &'static str {
         match self {
+            Code::AccessDenied => "access_denied",
+            Code::ConsentRequired => "consent_required",
+            Code::InsufficientScope => "insufficient_scope",
             Code::InvalidClient => "invalid_client",
             Code::InvalidDpopProof => "invalid_dpop_proof",
             Code::InvalidGrant => "invalid_grant",
             Code::InvalidRequest => "invalid_request",
             Code::InvalidScope => "invalid_scope",
             Code::InvalidTarget => "invalid_target",
+            Code::InvalidToken => "invalid_token",
+            Code::LoginRequired => "login_required",
+            Code::RequestNotSupported => "request_not_supported",
+            Code::RequestUriNotSupported => "request_uri_not_supported",
             Code::ServerError => "server_error",
             Code::TemporarilyUnavailable => "temporarily_unavailable",
             Code::UnauthorizedClient => "unauthorized_client",
             Code::UnsupportedGrantType => "unsupported_grant_type",
+            Code::UnsupportedResponseType => "unsupported_response_type",
             Code::UnsupportedTokenType => "unsupported_token_type",
             Code::UseDpopNonce => "use_dpop_nonce",
         }

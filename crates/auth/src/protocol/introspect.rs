@@ -1,28 +1,36 @@
 //! Token introspection, RFC 7662.
 
-use sealstone_jose::UnixSeconds;
 use serde_json::{Map, Value, json};
 
 use super::access_token;
-use super::{Authenticated, OAuthError, Parameters};
-use crate::issuer::Issuer;
-use crate::snapshot::Snapshot;
+use super::granted::{self, Family};
+use super::token::Ground;
+use super::token_refresh::Presented;
+use super::{Authenticated, Code, OAuthError, Parameters};
+use crate::client::AuthMethod;
+use crate::store::Kind;
 
 /// Says whether a token holds and what it says.
 /// RFC 7662 §2.1 and §2.2.
 ///
 /// The caller may see its own tokens and those for an audience it answers for. Any other token, like one that is
 /// malformed, foreign, expired or revoked, is `{"active": false}` and nothing more.
-/// Errors: `invalid_request` without `token`.
-pub fn answer(
+/// Errors: `invalid_request` without `token`; `invalid_client` for a public client.
+pub async fn answer(
     caller: &Authenticated,
     parameters: &Parameters,
-    snapshot: &Snapshot,
-    issuer: &Issuer,
-    now: UnixSeconds,
+    ground: Ground<'_>,
 ) -> Result<Value, OAuthError> {
+    let (snapshot, issuer, now) = (ground.snapshot, ground.issuer, ground.now);
+    // §2.1: who asks must have proved it, so that nobody can try out tokens.
+    if caller.client().authentication.method() == AuthMethod::None {
+        return Err(OAuthError::new(Code::InvalidClient, "client authentication is missing"));
+    }
     let token = parameters.required("token")?;
-    // token_type_hint: there is one type of token, so the search needs no hint (§2.1 lets the server ignore it).
+    // token_type_hint: the two types cannot be taken for each other, so the search needs no hint (§2.1).
+    if let Some(token) = Presented::open(token, ground.refresh_key) {
+        return refresh_token(caller, &token, ground).await;
+    }
     let shown = access_token::check(token, snapshot, issuer, now)
         .ok()
         .filter(|token| token.is_active(snapshot))
@@ -57,4 +65,32 @@ pub fn answer(
         }
     }
     Ok(Value::Object(members))
+}
+
+/// A refresh token is shown to the client that holds it, and to nobody else.
+async fn refresh_token(
+    caller: &Authenticated,
+    token: &Presented<'_>,
+    ground: Ground<'_>,
+) -> Result<Value, OAuthError> {
+    let record = ground.store.read(Kind::Family, token.family, ground.now).await?;
+    let Some(record) = record else { return Ok(json!({"active": false})) };
+    let family: Family = granted::parse(Kind::Family, &record.body)?;
+    let granted = &family.granted;
+    if family.revoked || !family.holds(token) || !granted.is_for(caller.client()) {
+        return Ok(json!({"active": false}));
+    }
+    let mut said = json!({
+        "active": true,
+        "client_id": granted.client_id,
+        "iss": ground.issuer.as_str(),
+        "sub": granted.sub,
+    });
+    if let Some(ends) = record.expires_at {
+        said["exp"] = ends.0.into();
+    }
+    if let Some(scope) = &granted.scope {
+        said["scope"] = scope.as_str().into();
+    }
+    Ok(said)
 }

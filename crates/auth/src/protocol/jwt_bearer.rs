@@ -18,13 +18,14 @@ use serde::Deserialize;
 
 use super::access_token::{self, NewToken};
 use super::client_assertion::{LEEWAY_SECONDS, MAX_ASSERTION, check_end};
-use super::token::{Ground, TokenResponse, signing_key};
-use super::token_client::{audiences, is_scope_token};
+use super::target::{audiences, is_scope_token};
+use super::token::{Ground, TokenResponse};
 use super::{Authenticated, Code, OAuthError, Parameters};
 use crate::client::Client;
 use crate::clock::{CLOCK_SLACK_SECONDS, later};
+use crate::people::user;
 use crate::store::{Kind, NewRecord, Write};
-use crate::trusted::TrustedIssuer;
+use crate::trusted::{SubjectRule, TrustedIssuer};
 
 /// The parameter that holds the assertion, RFC 7521 §4.1.
 pub const ASSERTION: &str = "assertion";
@@ -43,11 +44,14 @@ pub async fn grant(
     let held = check(client, parameters.required(ASSERTION)?, ground)?;
     let scope = scope(client, held.issuer, parameters.value("scope"))?;
     let audiences = audiences(client, parameters, ground.issuer.as_str())?;
-    let key = signing_key(client, ground)?;
+    let key = ground.signing_key(client)?;
+    if held.issuer.subject == SubjectRule::Same {
+        check_user(client, &held.subject, ground).await?;
+    }
     if let Write::Refused = ground.store.insert(held.mark, ground.now).await? {
         return Err(refused(client, "was used before"));
     }
-    let lifetime = client.token_lifetime_seconds.min(ground.max_lifetime_seconds);
+    let lifetime = ground.lifetime(client);
     let token = NewToken {
         audiences: &audiences,
         client,
@@ -123,6 +127,14 @@ fn check<'a>(client: &Client, assertion: &str, ground: Ground<'a>) -> Result<Hel
         body: Vec::new(),
     };
     Ok(Held { issuer, mark, subject })
+}
+
+/// Whoever speaks about the users of this server speaks about those there are, and who may sign in.
+async fn check_user(client: &Client, sub: &str, ground: Ground<'_>) -> Result<(), OAuthError> {
+    match user::by_sub(ground.store, sub, ground.now).await? {
+        Some(user) if !user.disabled => Ok(()),
+        _ => Err(refused(client, "is about nobody who may sign in here")),
+    }
 }
 
 /// RFC 8725 §3.11: no token of another kind passes for a grant. The second name is that of

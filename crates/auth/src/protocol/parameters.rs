@@ -53,6 +53,12 @@ impl Parameters {
             .map(|(_, value)| value.as_str())
     }
 
+    /// Every parameter that has a value, in the order of the request.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        let given = self.0.iter().filter(|(_, value)| !value.is_empty());
+        given.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The value of a parameter that must be there.
     /// Errors: `invalid_request`.
     pub fn required(&self, name: &'static str) -> Result<&str, OAuthError> {

@@ -1,11 +1,12 @@
 //! The token endpoint, RFC 6749 §3.2: hands the request to the flow of its grant.
 
+use aws_lc_rs::hmac;
 use sealstone_jose::UnixSeconds;
 use serde::Serialize;
 
-use super::{
-    Authenticated, Code, Confirmation, OAuthError, Parameters, dpop, jwt_bearer, token_client, token_exchange,
-};
+use super::{Authenticated, Code, Confirmation, OAuthError, Parameters};
+use super::{dpop, granted, jwt_bearer, token_client, token_code, token_exchange, token_refresh};
+use crate::Error;
 use crate::client::{Client, Grant};
 use crate::clock::Randomness;
 use crate::issuer::Issuer;
@@ -26,10 +27,36 @@ pub struct Ground<'a> {
     pub now: UnixSeconds,
     /// Chance.
     pub randomness: &'a dyn Randomness,
+    /// What refresh tokens are made with.
+    pub refresh_key: &'a hmac::Key,
     /// Clients, keys, revocations.
     pub snapshot: &'a Snapshot,
     /// The truth, for the grants that are used up.
     pub store: &'a dyn Store,
+}
+
+impl<'a> Ground<'a> {
+    /// How long a token of the client lives.
+    pub(crate) fn lifetime(&self, client: &Client) -> u64 {
+        client.token_lifetime_seconds.min(self.max_lifetime_seconds)
+    }
+
+    /// The key that signs the client's tokens.
+    /// Errors: `server_error` if its algorithm is no longer enabled.
+    pub(crate) fn signing_key(&self, client: &Client) -> Result<&'a ServerKey, OAuthError> {
+        self.snapshot.keys.active(client.algorithm).ok_or_else(|| {
+            OAuthError::new(Code::ServerError, "the server could not answer").hint(format!(
+                "client `{}` is to have {} tokens, which `tokens.algorithms` does not enable",
+                client.id,
+                client.algorithm.name()
+            ))
+        })
+    }
+
+    /// See [`granted::end_family`].
+    pub(crate) async fn end_family(&self, family: &str) -> Result<(), Error> {
+        granted::end_family(family, self.max_lifetime_seconds, self.store, self.now).await
+    }
 }
 
 /// A successful answer, RFC 6749 §5.1.
@@ -39,9 +66,15 @@ pub struct TokenResponse {
     pub access_token: String,
     /// Its lifetime.
     pub expires_in: u64,
+    /// Who signed in, OpenID Connect Core §3.1.3.3.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub id_token: Option<String>,
     /// What was issued, where that is not plain: RFC 8693 §2.2.1.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub issued_token_type: Option<&'static str>,
+    /// What the next access token is to be had for, RFC 6749 §1.5.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh_token: Option<String>,
     /// Its scopes; left out if it has none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
@@ -60,27 +93,17 @@ impl TokenResponse {
         Self {
             access_token,
             expires_in: lifetime,
+            id_token: None,
             issued_token_type: None,
+            refresh_token: None,
             scope,
             token_type: confirmation.token_type(),
         }
     }
 }
 
-/// The key that signs the tokens of `client`.
-/// Errors: `server_error` if its algorithm has none.
-pub(super) fn signing_key<'a>(client: &Client, ground: Ground<'a>) -> Result<&'a ServerKey, OAuthError> {
-    ground.snapshot.keys.active(client.algorithm).ok_or_else(|| {
-        OAuthError::new(Code::ServerError, "the server could not answer").hint(format!(
-            "client `{}` is to have {} tokens, which `tokens.algorithms` does not enable",
-            client.id,
-            client.algorithm.name()
-        ))
-    })
-}
-
 impl std::fmt::Debug for TokenResponse {
-    /// Everything but the token.
+    /// Everything but the tokens.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("TokenResponse").field("scope", &self.scope).finish_non_exhaustive()
     }
@@ -105,8 +128,10 @@ pub async fn answer(
         return Err(dpop::missing());
     }
     match grant {
+        Grant::AuthorizationCode => token_code::grant(caller, parameters, ground).await,
         Grant::ClientCredentials => token_client::grant(caller, parameters, ground),
         Grant::JwtBearer => jwt_bearer::grant(caller, parameters, ground).await,
+        Grant::RefreshToken => token_refresh::grant(caller, parameters, ground).await,
         Grant::TokenExchange => token_exchange::grant(caller, parameters, ground),
     }
 }

@@ -19,8 +19,8 @@ use sealstone_jose::jwt::Claims;
 use serde_json::{Map, Value, json};
 
 use super::access_token::{self, NewToken, OwnToken};
-use super::token::{Ground, TokenResponse, signing_key};
-use super::token_client::is_scope_token;
+use super::target::is_scope_token;
+use super::token::{Ground, TokenResponse};
 use super::{Authenticated, Code, OAuthError, Parameters};
 use crate::client::{Client, Exchange};
 
@@ -79,8 +79,8 @@ pub fn grant(
         return Err(subject.unfit("it has come through as many hands as a token may"));
     }
 
-    let key = signing_key(client, ground)?;
-    let lifetime = client.token_lifetime_seconds.min(ground.max_lifetime_seconds);
+    let key = ground.signing_key(client)?;
+    let lifetime = ground.lifetime(client);
     let lifetime = [Some(&subject), actor_token.as_ref()]
         .into_iter()
         .flatten()

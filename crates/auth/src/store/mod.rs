@@ -60,14 +60,26 @@ pub type Answer<'a, T> = Pin<Box<dyn Future<Output = Result<T, Error>> + Send + 
 pub enum Kind {
     /// A registered client.
     Client,
+    /// An authorization code, named by its hash.
+    Code,
+    /// What a person has agreed to, for one client.
+    Consent,
+    /// Everything that one sign-in at one client has led to.
+    Family,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
+    /// A person's session in a browser, named by the hash of its secret.
+    Session,
+    /// Where to find a person by their `sub`: the body is the username.
+    Subject,
     /// A signing key, its state and its sealed secret.
     SigningKey,
     /// A value that may be used once, named by its hash.
     SingleUse,
     /// An issuer whose assertions are taken for a grant.
     TrustedIssuer,
+    /// A person, named by the username.
+    User,
 }
 
 impl Kind {
@@ -78,16 +90,22 @@ impl Kind {
     pub const fn name(self) -> &'static str {
         match self {
             Kind::Client => "client",
+            Kind::Code => "code",
+            Kind::Consent => "consent",
+            Kind::Family => "family",
             Kind::Revocation => "revocation",
+            Kind::Session => "session",
             Kind::SigningKey => "signing-key",
             Kind::SingleUse => "single-use",
+            Kind::Subject => "subject",
             Kind::TrustedIssuer => "trusted-issuer",
+            Kind::User => "user",
         }
     }
 
     /// Whether versions come from the kind's counter.
     pub const fn is_watched(self) -> bool {
-        !matches!(self, Kind::SingleUse)
+        matches!(self, Kind::Client | Kind::Revocation | Kind::SigningKey | Kind::TrustedIssuer)
     }
 
     /// Whether records of this kind are only ever added (and end by themselves), so that "everything after v"

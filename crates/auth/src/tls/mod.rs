@@ -1,5 +1,7 @@
 //! TLS 1.3 and nothing older, with X25519MLKEM768 preferred.
 
+mod asking;
+
 use std::fmt;
 use std::fs;
 use std::io;
@@ -8,6 +10,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::Arc;
 
+use asking::Asking;
 use rustls::crypto::CryptoProvider;
 use rustls::crypto::aws_lc_rs::{self, kx_group};
 use rustls::pki_types::pem::PemObject;
@@ -19,6 +22,8 @@ use tokio_rustls::LazyConfigAcceptor;
 use tokio_rustls::server::TlsStream;
 
 use crate::Error;
+use crate::config::ClientCertificates;
+use crate::protocol::client_certificate::Anchors;
 
 /// A certificate chain and its private key. `Debug` shows neither.
 pub struct Identity {
@@ -63,17 +68,21 @@ impl Identity {
 
     /// How the server speaks TLS.
     /// Errors: `Certificate` if the key is not the certificate's.
-    pub(crate) fn terms(self) -> Result<Terms, Error> {
+    pub(crate) fn terms(self, clients: ClientCertificates) -> Result<Terms, Error> {
         // Tickets of stateless resumption are encrypted under keys of this process that change every six hours.
         let ticketer = aws_lc_rs::Ticketer::new().map_err(fault)?;
         let terms = |groups| -> Result<Arc<ServerConfig>, Error> {
             let provider = CryptoProvider { kx_groups: groups, ..aws_lc_rs::default_provider() };
-            let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
+            let provider = Arc::new(provider);
+            let builder = ServerConfig::builder_with_provider(Arc::clone(&provider))
                 .with_protocol_versions(&[&rustls::version::TLS13])
-                .map_err(fault)?
-                .with_no_client_auth()
-                .with_single_cert(self.chain.clone(), self.key.clone_key())
                 .map_err(fault)?;
+            let builder = match clients {
+                ClientCertificates::Ask => builder.with_client_cert_verifier(Arc::new(Asking(provider))),
+                ClientCertificates::Never => builder.with_no_client_auth(),
+            };
+            let mut config =
+                builder.with_single_cert(self.chain.clone(), self.key.clone_key()).map_err(fault)?;
             config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
             config.ticketer = Arc::clone(&ticketer);
             Ok(Arc::new(config))
@@ -81,6 +90,19 @@ impl Identity {
         let classical = vec![kx_group::X25519, kx_group::SECP256R1, kx_group::SECP384R1];
         Ok(Terms { hybrid: terms(vec![kx_group::X25519MLKEM768])?, classical: terms(classical)? })
     }
+}
+
+/// The authorities of `tls.client_ca`: a PEM file with at least one certificate, and no other kind of block counts.
+/// Errors: `Certificate`.
+pub(crate) fn anchors(path: &Path) -> Result<Anchors, Error> {
+    let fault = |what: &dyn fmt::Display| Error::Certificate { what: format!("{}: {what}", path.display()) };
+    let pem = fs::read(path).map_err(|cause| fault(&cause))?;
+    let certificates: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(&pem).collect();
+    let certificates = certificates.map_err(|cause| fault(&cause))?;
+    if certificates.is_empty() {
+        return Err(fault(&"no certificate in it"));
+    }
+    Anchors::new(&certificates).map_err(|what| fault(&what))
 }
 
 /// TLS 1.3 with HTTP/2 before HTTP/1.1. A client that knows X25519MLKEM768 gets it, in whatever order it names its

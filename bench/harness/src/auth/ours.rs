@@ -1,0 +1,159 @@
+//! Our server as it is measured: its configuration, its clients, and the certificate that everybody uses.
+
+use std::fs;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
+use tempfile::TempDir;
+
+use super::server::{self, Command};
+
+/// The algorithms that have a client.
+const ALGORITHMS: [Algorithm; 6] = [
+    Algorithm::Es256,
+    Algorithm::Es384,
+    Algorithm::Es512,
+    Algorithm::MlDsa44,
+    Algorithm::MlDsa65,
+    Algorithm::MlDsa87,
+];
+/// The client that signs assertions, and with what.
+pub(crate) const SIGNER: (&str, Algorithm) = ("bench-assertion", Algorithm::Es256);
+/// What clients may ask for.
+pub(crate) const SCOPE: &str = "api:read";
+const AUDIENCE: &str = "urn:bench:api";
+
+/// A folder with everything that our server needs, gone when the value is.
+pub(crate) struct Ours {
+    folder: TempDir,
+    jti: AtomicU64,
+    program: PathBuf,
+    signer: PrivateKey,
+}
+
+impl Ours {
+    /// Makes the certificate, the configuration and the clients.
+    pub(crate) fn prepare() -> Result<Self, String> {
+        let folder = tempfile::Builder::new().prefix("sealstone-bench-").tempdir();
+        let folder = folder.map_err(|why| format!("a temporary folder: {why}"))?;
+        certificates(folder.path())?;
+        let signer = PrivateKey::generate(SIGNER.1).map_err(|why| why.to_string())?;
+        let ours = Self { folder, jti: AtomicU64::new(0), program: server::program("sealstone")?, signer };
+        ours.configure(server::free_port()?)?;
+        for algorithm in ALGORITHMS {
+            let (id, secret) = (client(algorithm), ours.secret_file(algorithm));
+            ours.add_client(&id, algorithm, &["--secret-out".into(), secret.display().to_string()])?;
+        }
+        let jwks = ours.folder().join("assertion.jwks");
+        let set = JwkSet::new([ours.signer.public().clone()]).map_err(|why| why.to_string())?;
+        write(&jwks, set.to_json().as_bytes())?;
+        let by_assertion = ["--auth-method", "private_key_jwt", "--jwks"].map(str::to_owned);
+        let flags: Vec<_> = by_assertion.into_iter().chain([jwks.display().to_string()]).collect();
+        ours.add_client(SIGNER.0, SIGNER.1, &flags)?;
+        Ok(ours)
+    }
+
+    /// Where the certificate and the keys of every server lie.
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    pub(crate) fn certificate(&self) -> PathBuf {
+        self.folder().join("tls.crt")
+    }
+
+    /// How it is started.
+    pub(crate) fn command(&self, port: u16) -> Result<Command, String> {
+        let configuration = self.configure(port)?;
+        let arguments = ["serve".to_owned(), "--config".to_owned(), configuration.display().to_string()];
+        Ok(Command { program: self.program.clone(), arguments: arguments.into() })
+    }
+
+    pub(crate) fn version(&self) -> Result<String, String> {
+        let output = process::Command::new(&self.program).arg("--version").output();
+        let output = output.map_err(|why| format!("{}: {why}", self.program.display()))?;
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    }
+
+    /// The credentials of the client whose tokens have this algorithm.
+    pub(crate) fn credentials(&self, algorithm: Algorithm) -> Result<(String, String), String> {
+        let path = self.secret_file(algorithm);
+        let secret = fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;
+        Ok((client(algorithm), secret.trim().to_owned()))
+    }
+
+    /// The key of the client that signs assertions.
+    pub(crate) fn signer(&self) -> &PrivateKey {
+        &self.signer
+    }
+
+    /// An id that no assertion of this run had before.
+    pub(crate) fn next_jti(&self) -> String {
+        format!("{:022x}", self.jti.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// The identifier that assertions are for. It does not follow the port, which changes with each start.
+    pub(crate) fn issuer(&self) -> &'static str {
+        "https://localhost"
+    }
+
+    fn configure(&self, port: u16) -> Result<PathBuf, String> {
+        // A JSON string is a TOML string.
+        let here = |name: &str| serde_json::json!(self.folder().join(name));
+        let names: Vec<_> = ALGORITHMS.iter().map(|algorithm| algorithm.name()).collect();
+        // Peers write no line for each request, so ours does not either.
+        let text = format!(
+            "data_dir = {}\nlisten = \"127.0.0.1:{port}\"\nissuer = \"{}\"\n[log]\nlevel = \"warn\"\n\
+             [tls]\nmode = \"files\"\ncertificate = {}\nkey = {}\n[tokens]\nalgorithms = {names:?}\n",
+            here("data"),
+            self.issuer(),
+            here("tls.crt"),
+            here("tls.key"),
+        );
+        let path = self.folder().join("sealstone.toml");
+        write(&path, text.as_bytes())?;
+        Ok(path)
+    }
+
+    fn add_client(&self, id: &str, algorithm: Algorithm, more: &[String]) -> Result<(), String> {
+        let mut command = process::Command::new(&self.program);
+        command.args(["client", "add", "--config"]).arg(self.folder().join("sealstone.toml"));
+        command.args(["--id", id, "--alg", algorithm.name(), "--scope", SCOPE, "--audience", AUDIENCE]);
+        let output = command.args(more).output();
+        let output = output.map_err(|why| format!("{}: {why}", self.program.display()))?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("client {id}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        }
+    }
+
+    fn secret_file(&self, algorithm: Algorithm) -> PathBuf {
+        self.folder().join(format!("{}.secret", client(algorithm)))
+    }
+}
+
+fn client(algorithm: Algorithm) -> String {
+    format!("bench-{}", algorithm.name())
+}
+
+/// A P-256 certificate for `localhost`, and a P-256 key for the tokens of peers that bring none.
+fn certificates(folder: &Path) -> Result<(), String> {
+    let fault = |why: rcgen::Error| format!("the certificate: {why}");
+    let key = rcgen::KeyPair::generate().map_err(fault)?;
+    let parameters = rcgen::CertificateParams::new(["localhost".to_owned()]).map_err(fault)?;
+    let certificate = parameters.self_signed(&key).map_err(fault)?;
+    let tokens = rcgen::KeyPair::generate().map_err(fault)?;
+    write(&folder.join("tls.crt"), certificate.pem().as_bytes())?;
+    write(&folder.join("tls.key"), key.serialize_pem().as_bytes())?;
+    write(&folder.join("sign.key"), tokens.serialize_pem().as_bytes())
+}
+
+/// A file for its owner alone.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), String> {
+    let opened = fs::OpenOptions::new().create(true).truncate(true).write(true).mode(0o600).open(path);
+    let written = opened.and_then(|mut file| std::io::Write::write_all(&mut file, bytes));
+    written.map_err(|why| format!("{}: {why}", path.display()))
+}

@@ -1,0 +1,149 @@
+//! The people who may sign in.
+
+use super::Admin;
+use crate::Error;
+use crate::clock::random_id;
+use crate::people::{Password, PasswordHash, User, normalised, user};
+use crate::store::{Kind, Version, Write};
+
+/// A user to be registered. One without a password cannot sign in until one is set.
+#[derive(Clone, Debug, Default)]
+pub struct NewUser {
+    /// `email`, OpenID Connect Core 1.0 §5.1.
+    pub email: Option<String>,
+    /// `email_verified`: that the address is known to be the person's.
+    pub email_verified: bool,
+    /// `name`, OpenID Connect Core 1.0 §5.1.
+    pub name: Option<String>,
+    /// The first password.
+    pub password: Option<Password>,
+    /// What the person signs in with; see [`normalised`].
+    pub username: String,
+}
+
+/// The most bytes of a person's name.
+const NAME_MAX: usize = 256;
+/// The most bytes of an address, RFC 5321 §4.5.3.1.3.
+const EMAIL_MAX: usize = 254;
+
+impl Admin {
+    /// Registers a user and draws the `sub`.
+    /// Errors: `UserInvalid`, `UserExists`, `Busy`.
+    pub async fn add_user(&self, new: NewUser) -> Result<User, Error> {
+        let username = username(&new.username)?;
+        check(&new)?;
+        let password = match &new.password {
+            Some(password) => Some(self.hash(password).await?),
+            None => None,
+        };
+        let now = self.clock.now();
+        let user = User {
+            created_at: now,
+            disabled: false,
+            email: new.email,
+            email_verified: new.email_verified,
+            generation: 0,
+            name: new.name,
+            password,
+            sub: random_id(&*self.randomness)?,
+            username,
+        };
+        match user::insert(&*self.store, &user, now).await? {
+            Write::Done(_) => Ok(user),
+            Write::Refused => Err(Error::UserExists { username: user.username }),
+        }
+    }
+
+    /// The users, by username.
+    pub async fn list_users(&self) -> Result<Vec<User>, Error> {
+        let records = self.store.list(Kind::User, Version::ZERO, self.clock.now()).await?;
+        let mut users = records.iter().map(User::from_record).collect::<Result<Vec<_>, Error>>()?;
+        users.sort_by(|a, b| a.username.cmp(&b.username));
+        Ok(users)
+    }
+
+    /// Removes a user; no session of theirs holds any more, also if the username is given to somebody else.
+    /// Errors: `UserInvalid`, `UserUnknown`.
+    pub async fn remove_user(&self, name: &str) -> Result<(), Error> {
+        let username = username(name)?;
+        loop {
+            let (user, version) = self.known(&username).await?;
+            if let Write::Done(_) = self.store.remove(Kind::User, &username, version).await? {
+                return user::forget(&*self.store, &user.sub, self.clock.now()).await;
+            }
+        }
+    }
+
+    /// Sets the password; every session of the user ends.
+    /// Errors: `UserInvalid`, `UserUnknown`, `Busy`.
+    pub async fn set_password(&self, name: &str, password: &Password) -> Result<User, Error> {
+        let username = username(name)?;
+        // Before the work: a wrong name is told at once.
+        self.known(&username).await?;
+        let hash = self.hash(password).await?;
+        self.change(&username, |user| User {
+            generation: user.generation.saturating_add(1),
+            password: Some(hash.clone()),
+            ..user
+        })
+        .await
+    }
+
+    /// Lets a user sign in no longer and ends every session, or lets them sign in again.
+    /// Errors: `UserInvalid`, `UserUnknown`.
+    pub async fn set_disabled(&self, name: &str, disabled: bool) -> Result<User, Error> {
+        // A session from before must not come back to life when the user is enabled again.
+        self.change(&username(name)?, |user| User {
+            disabled,
+            generation: user.generation.saturating_add(u64::from(disabled)),
+            ..user
+        })
+        .await
+    }
+
+    /// Changes a user; if somebody else changes them meanwhile, changes what they have become.
+    async fn change(&self, username: &str, change: impl Fn(User) -> User) -> Result<User, Error> {
+        loop {
+            let (user, version) = self.known(username).await?;
+            let changed = change(user);
+            let written = self.store.replace(changed.to_record()?, version, self.clock.now()).await?;
+            if let Write::Done(_) = written {
+                return Ok(changed);
+            }
+        }
+    }
+
+    async fn known(&self, username: &str) -> Result<(User, Version), Error> {
+        let found = user::find(&*self.store, username, self.clock.now()).await?;
+        found.ok_or_else(|| Error::UserUnknown { username: username.to_owned() })
+    }
+
+    async fn hash(&self, password: &Password) -> Result<PasswordHash, Error> {
+        self.passwords.hash(password, &*self.randomness).await?.map_err(|_| Error::Busy)
+    }
+}
+
+fn username(text: &str) -> Result<String, Error> {
+    normalised(text).map_err(|what| {
+        let hint = "1 to 64 of the letters a to z, digits and . _ - @ +, the first a letter or a digit";
+        Error::UserInvalid { field: "username", what, hint }
+    })
+}
+
+fn check(new: &NewUser) -> Result<(), Error> {
+    let one_line = |text: &str| !text.is_empty() && !text.chars().any(char::is_control);
+    if new.name.as_ref().is_some_and(|name| !one_line(name) || name.len() > NAME_MAX) {
+        let what = "is empty, too long or has control characters";
+        return Err(Error::UserInvalid { field: "name", what, hint: "at most 256 bytes on one line" });
+    }
+    let is_address = |email: &String| {
+        let halves = email.rsplit_once('@');
+        let full = halves.is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty());
+        full && one_line(email) && email.len() <= EMAIL_MAX && !email.contains(char::is_whitespace)
+    };
+    if new.email.as_ref().is_some_and(|email| !is_address(email)) {
+        let hint = "at most 254 bytes, as in alice@example.org";
+        return Err(Error::UserInvalid { field: "email", what: "is not an address", hint });
+    }
+    Ok(())
+}

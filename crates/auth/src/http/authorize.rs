@@ -1,0 +1,204 @@
+//! The authorization endpoint and the consent page, as a browser meets them.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::State;
+use axum::response::Response;
+use hyper::{HeaderMap, Method, Request};
+
+use super::answer::{Refusal, Seen, noted};
+use super::forms::{check_form_token, form_token};
+use super::pages::{self, Consent, Failure};
+use super::people::{login_page, see_other, session_of};
+use super::{App, read_form};
+use crate::client::Client;
+use crate::people::Session;
+use crate::protocol::authorize::{self, AFTER, Next, Refused};
+use crate::protocol::discovery::AUTHORIZE;
+use crate::protocol::redirect::Redirect;
+use crate::protocol::{Code, OAuthError, Parameters};
+
+/// RFC 6749 §3.1, OpenID Connect Core §3.1.2.1: by GET, or by POST with a form.
+pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
+    match asked(&app, request).await {
+        Ok(response) => response,
+        Err(refusal) => page_of(refusal),
+    }
+}
+
+async fn asked(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
+    if request.method() == Method::POST {
+        // By GET once more: a browser sends no cookie of ours with a form that another site made.
+        let query = query_of(&read_form(request, app).await?.parameters, &[]);
+        return Ok(see_other(&format!("{}?{query}", app.issuer.endpoint(AUTHORIZE))));
+    }
+    let query = request.uri().query().unwrap_or_default();
+    let parameters = Parameters::parse(query.as_bytes())?;
+    go_on(app, request.headers(), &parameters, false).await
+}
+
+/// The person's answer to the consent page.
+pub(super) async fn consent(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
+    match answered(&app, request).await {
+        Ok(response) => response,
+        Err(refusal) => page_of(refusal),
+    }
+}
+
+async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
+    let headers = request.headers().clone();
+    let form = read_form(request, app).await?.parameters;
+    let query = form.required("continue_query")?;
+    let parameters = Parameters::parse(query.as_bytes())?;
+    let session = session_of(app, &headers).await.map_err(OAuthError::from)?;
+    let checked = match &session {
+        Some(session) => check_form_token(app, &headers, &purpose(session, query), form.value("form_token")),
+        None => Err("nobody is signed in any more"),
+    };
+    // Not this person's answer to this very question: it is asked again.
+    if let Err(hint) = checked {
+        let stale = OAuthError::new(Code::InvalidRequest, "the consent form was not that of this page");
+        return Ok(noted(go_on(app, &headers, &parameters, false).await?, stale.hint(hint)));
+    }
+    if form.required("decision")? == "allow" {
+        return go_on(app, &headers, &parameters, true).await;
+    }
+    Ok(match read(app, &parameters) {
+        Ok(request) => back(&request.denied(&app.issuer), request.client(), None),
+        Err(refused) => refused_response(refused),
+    })
+}
+
+/// What the consent form's token stands for: this person, in this session, and this request.
+fn purpose(session: &Session, query: &str) -> String {
+    format!("consent {} {query}", session.sid)
+}
+
+fn read(app: &App, parameters: &Parameters) -> Result<authorize::Request, Refused> {
+    let key = &app.live.flow_keys().sign_in;
+    authorize::Request::read(parameters, &app.live.snapshot(), &app.issuer, key, app.clock.now())
+}
+
+/// One step: a page, or back to the client.
+async fn go_on(
+    app: &App,
+    headers: &HeaderMap,
+    parameters: &Parameters,
+    agreed: bool,
+) -> Result<Response, Refusal> {
+    let request = match read(app, parameters) {
+        Ok(request) => request,
+        Err(refused) => return Ok(refused_response(refused)),
+    };
+    // From here on the client's address is good: it is told of whatever fails (RFC 6749 §4.1.2.1).
+    match step(app, headers, parameters, &request, agreed).await {
+        Ok(response) => Ok(response),
+        Err(error) => Ok(back(&request.refuse(&error, &app.issuer), request.client(), Some(error))),
+    }
+}
+
+async fn step(
+    app: &App,
+    headers: &HeaderMap,
+    parameters: &Parameters,
+    request: &authorize::Request,
+    agreed: bool,
+) -> Result<Response, OAuthError> {
+    let (store, now) = (app.live.store(), app.clock.now());
+    let session = session_of(app, headers).await?;
+    let consented = match &session {
+        Some(session) => authorize::consented(session, request.client(), store, now).await?,
+        None => Vec::new(),
+    };
+    let client = request.client();
+    match (authorize::next(request, session.as_ref(), &consented, agreed, &app.issuer), session) {
+        (Next::Tell(redirect, error), _) => Ok(back(&redirect, client, Some(error))),
+        (Next::Issue, Some(session)) => {
+            if agreed {
+                authorize::remember_consent(request, &session, store, now).await?;
+            }
+            let redirect =
+                authorize::issue(request, &session, &app.issuer, store, app.live.randomness(), now).await?;
+            Ok(back(&redirect, client, None))
+        }
+        (Next::AskConsent, Some(session)) => {
+            ask_consent(app, headers, request, &session, &query_of(parameters, &[]))
+        }
+        (Next::SignIn | Next::Issue | Next::AskConsent, _) => {
+            let after = authorize::sealed_after(&client.id, &app.live.flow_keys().sign_in, now);
+            let query = query_of(parameters, &[(AFTER, &after)]);
+            Ok(login_page(app, headers, request.login_hint(), None, &query))
+        }
+    }
+}
+
+fn ask_consent(
+    app: &App,
+    headers: &HeaderMap,
+    request: &authorize::Request,
+    session: &Session,
+    continue_query: &str,
+) -> Result<Response, OAuthError> {
+    let scopes: Vec<(&str, &str)> = request.scopes().map(|scope| (scope, describe(scope))).collect();
+    let token = form_token(app, headers, &purpose(session, continue_query))?;
+    let mut response = pages::consent(&Consent {
+        client_name: name_of(request.client()),
+        username: &session.username,
+        scopes: &scopes,
+        continue_query,
+        form_token: token.text(),
+    });
+    token.set_on(&app.issuer, &mut response);
+    Ok(response)
+}
+
+/// What a scope means to a person, OpenID Connect Core §5.4 and §11. A scope of a service speaks for itself.
+fn describe(scope: &str) -> &'static str {
+    match scope {
+        "openid" => "know who you are",
+        "profile" => "see your name",
+        "email" => "see your email address",
+        "offline_access" => "go on while you are away",
+        _ => "",
+    }
+}
+
+fn name_of(client: &Client) -> &str {
+    if client.name.is_empty() { &client.id } else { &client.name }
+}
+
+/// The same request as a query, with some parameters set anew.
+fn query_of(parameters: &Parameters, set: &[(&str, &str)]) -> String {
+    let mut query = form_urlencoded::Serializer::new(String::new());
+    for (name, value) in parameters.iter().filter(|(name, _)| !set.iter().any(|(known, _)| known == name)) {
+        query.append_pair(name, value);
+    }
+    query.extend_pairs(set);
+    query.finish()
+}
+
+/// Back to the client: by GET, whatever the browser came with (RFC 9700 §4.12: never 307), and without a trace of this
+/// address (§4.2).
+fn back(redirect: &Redirect, client: &Client, error: Option<OAuthError>) -> Response {
+    let mut response = see_other(&redirect.location());
+    response.extensions_mut().insert(Seen { client: Some(client.id.clone()), error: error.map(Arc::new) });
+    response
+}
+
+fn refused_response(refused: Refused) -> Response {
+    match refused {
+        Refused::Page(error) => page_of(error.into()),
+        Refused::Client(redirect, error) => noted(see_other(&redirect.error(&error).location()), error),
+    }
+}
+
+/// For a person: what is wrong, and nothing that the request said.
+fn page_of(refusal: Refusal) -> Response {
+    let status = refusal.status();
+    let (error, _) = refusal.into_oauth();
+    let description =
+        format!("The application sent something that cannot be accepted: {}.", error.description);
+    let failure = Failure { title: "This request cannot go on", description: &description };
+    noted(pages::error(status, &failure), error)
+}

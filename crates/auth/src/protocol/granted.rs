@@ -1,0 +1,168 @@
+//! What a person has let a client do, and what becomes of it: a code, then tokens of one family.
+//!
+//! A family is everything that one sign-in at one client has led to. It is revoked as a whole: every access token of it
+//! carries its id (see [`super::access_token`]), and every refresh token is a move within its record.
+
+use aws_lc_rs::digest;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sealstone_jose::UnixSeconds;
+use sealstone_jose::jwt::Claims;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::access_token::{self, NewToken};
+use super::token::Ground;
+use super::{Code, Confirmation, OAuthError};
+use crate::Error;
+use crate::client::Client;
+use crate::clock::{CLOCK_SLACK_SECONDS, later};
+use crate::store::{Kind, NewRecord, Store, Write};
+
+/// What a person has granted to a client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Granted {
+    /// The authentication context class, OpenID Connect Core §2.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub acr: Option<String>,
+    /// How the person signed in, RFC 8176.
+    pub amr: Vec<String>,
+    /// The audiences of access tokens.
+    pub audiences: Vec<String>,
+    /// When the person signed in.
+    pub auth_time: u64,
+    /// To whom.
+    pub client_id: String,
+    /// What everything that follows is revoked with.
+    pub family: String,
+    /// When.
+    pub granted_at: u64,
+    /// The scopes.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scope: Option<String>,
+    /// The session that the person had.
+    pub sid: String,
+    /// The person, as the client knows them.
+    pub sub: String,
+}
+
+impl Granted {
+    /// Whether `name` is among the scopes.
+    pub fn has_scope(&self, name: &str) -> bool {
+        self.scope.as_deref().is_some_and(|scope| scope.split(' ').any(|one| one == name))
+    }
+
+    /// Whether it was granted to this client and not to one that had its id before.
+    pub fn is_for(&self, client: &Client) -> bool {
+        self.client_id == client.id && client.created_at.0 <= self.granted_at
+    }
+
+    /// Issues an access token for `audiences` and `scope`, which are within what was granted.
+    pub(crate) fn access_token(
+        &self,
+        client: &Client,
+        audiences: &[String],
+        scope: Option<&str>,
+        ground: Ground<'_>,
+    ) -> Result<(String, u64), OAuthError> {
+        let lifetime = ground.lifetime(client);
+        let mut more = Claims::new().with("auth_time", self.auth_time);
+        if let Some(acr) = &self.acr {
+            more = more.with("acr", acr.as_str());
+        }
+        if !self.amr.is_empty() {
+            more = more.with("amr", Value::from(self.amr.clone()));
+        }
+        let token = NewToken {
+            audiences,
+            client,
+            confirmation: ground.confirmation,
+            family: Some(&self.family),
+            lifetime,
+            more,
+            scope,
+            subject: &self.sub,
+        };
+        let key = ground.signing_key(client)?;
+        Ok((access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?, lifetime))
+    }
+}
+
+/// A family's record: where its refresh token stands.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Family {
+    /// What a public client must go on showing, RFC 9449 §5 and RFC 8705 §4.
+    pub(crate) confirmation: Confirmation,
+    /// The number of the refresh token that holds.
+    pub(crate) generation: u64,
+    pub(crate) granted: Granted,
+    /// Nothing of it holds any more.
+    pub(crate) revoked: bool,
+    /// When the token before was exchanged for this one.
+    pub(crate) rotated_at: u64,
+}
+
+impl Family {
+    pub(crate) fn record(&self, ends: UnixSeconds) -> Result<NewRecord, Error> {
+        record(Kind::Family, self.granted.family.clone(), ends, self)
+    }
+}
+
+/// Ends a family: no refresh token of it is exchanged again, no access token of it is active again. Returns when both
+/// are durable. In this order, so that whoever sees the mark finds no living refresh token, and a server that stops half
+/// way has at least kept the longer-lived of the two from being used; asked again, it does the rest.
+pub(crate) async fn end_family(
+    family: &str,
+    max_lifetime_seconds: u64,
+    store: &dyn Store,
+    now: UnixSeconds,
+) -> Result<(), Error> {
+    while let Some(record) = store.read(Kind::Family, family, now).await? {
+        let found: Family = parse(Kind::Family, &record.body)?;
+        if found.revoked {
+            break;
+        }
+        let ends = record.expires_at.unwrap_or(UnixSeconds(u64::MAX));
+        let ended = Family { revoked: true, ..found }.record(ends)?;
+        // Refused: a refresh came between, and the next round sees it.
+        if let Write::Done(_) = store.replace(ended, record.version, now).await? {
+            break;
+        }
+    }
+    let ends = later(now, max_lifetime_seconds.saturating_add(CLOCK_SLACK_SECONDS));
+    let mark =
+        NewRecord { kind: Kind::Revocation, id: family.to_owned(), expires_at: Some(ends), body: Vec::new() };
+    // Refused: the mark stands there already, which is what was asked for.
+    let (Write::Done(_) | Write::Refused) = store.insert(mark, now).await?;
+    tracing::warn!(family, "a family of tokens is revoked");
+    Ok(())
+}
+
+/// The name under which a secret is kept: its hash, so that the store does not give it away.
+pub(crate) fn name_of(secret: &str) -> String {
+    URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, secret.as_bytes()))
+}
+
+pub(crate) fn record(
+    kind: Kind,
+    id: String,
+    ends: UnixSeconds,
+    body: &impl Serialize,
+) -> Result<NewRecord, Error> {
+    let body = serde_json::to_vec(body).map_err(|cause| Error::store("write a record", cause))?;
+    Ok(NewRecord { kind, id, expires_at: Some(ends), body })
+}
+
+pub(crate) fn parse<T: DeserializeOwned>(kind: Kind, body: &[u8]) -> Result<T, Error> {
+    serde_json::from_slice(body)
+        .map_err(|cause| Error::store("read a record", format!("{}: {cause}", kind.name())))
+}
+
+/// All that a client learns of a code or a refresh token that does not hold.
+pub(crate) fn not_held(hint: &'static str) -> OAuthError {
+    OAuthError::new(Code::InvalidGrant, "the grant is not valid, was used before, or is another client's")
+        .hint(hint)
+}

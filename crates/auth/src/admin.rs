@@ -404,9 +404,12 @@ fn check_grants(new: &NewClient) -> Result<(), Error> {
     }
     let exchanges = has(Grant::TokenExchange);
     if (exchanges, exchanges) != (new.exchange.is_whole(), !new.exchange.is_none()) {
-        let hint =
-            "token exchange, audiences whose tokens it may exchange, and audiences that it may ask for";
-        return invalid("token exchange without all that goes with it", hint);
+        let hint = "the grant, audiences whose tokens it may exchange, and audiences that it may ask for";
+        return Err(Error::ClientInvalid {
+            field: "exchange",
+            what: "something of what goes together is missing".to_owned(),
+            hint: hint.to_owned(),
+        });
     }
     if public && has(Grant::ClientCredentials) {
         let hint = "RFC 6749 §4.4: client_credentials is for clients that prove who they are";

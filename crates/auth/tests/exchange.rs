@@ -247,10 +247,7 @@ async fn by_default_a_client_exchanges_nothing() {
     ] {
         let new = NewClient { exchange, grants: grants.into_iter().collect(), ..client("half") };
         let refused = shop.house.admin.add_client(new).await;
-        assert!(matches!(
-            refused,
-            Err(sealstone_auth::Error::ClientInvalid { field: "exchange" | "grants", .. })
-        ));
+        assert!(matches!(refused, Err(sealstone_auth::Error::ClientInvalid { field: "exchange", .. })));
     }
     // Whoever proves nothing brings no tokens of others.
     for grant in [Grant::TokenExchange, Grant::JwtBearer] {

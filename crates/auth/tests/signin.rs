@@ -62,7 +62,8 @@ impl Browser {
     }
 
     async fn is_signed_in(&mut self, server: &Running) -> bool {
-        text(&self.get(server, "/login").await).contains("You are signed in as alice.")
+        text(&self.get(server, "/login").await)
+            .contains("You are signed in as <bdi class=\"who\">alice</bdi>.")
     }
 }
 

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::Sample;
+use super::parties::Party;
+use super::requests;
 use super::server::{self, Server, cpu_of};
+use super::{Sample, What};
 
 /// Where the program is.
 pub(crate) struct Generator {
@@ -30,6 +32,22 @@ pub(crate) struct Load {
     pub(crate) seconds: f64,
     /// How long there is load before that.
     pub(crate) warm: Duration,
+}
+
+impl Load {
+    /// One request, of which the answer is to be good at once.
+    pub(crate) fn one(party: &Party, port: u16, what: What) -> Self {
+        Self {
+            connections: 1,
+            contains: requests::sign_of_success(what),
+            once: matches!(what, What::TokenByAssertion(_)),
+            patience: Duration::ZERO,
+            path: party.path(what),
+            port,
+            seconds: 0.0,
+            warm: Duration::ZERO,
+        }
+    }
 }
 
 /// The first answer of a run.

@@ -15,7 +15,7 @@ mod server;
 mod table;
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use sealstone_jose::Algorithm;
 
@@ -24,7 +24,7 @@ use crate::table::Stats;
 use generator::{Generator, Load};
 use goals::Goals;
 use ours::Ours;
-use parties::{OURS, PARTIES, Party};
+use parties::{LOGGED, OURS, PARTIES, Party};
 use server::{Cores, Server};
 
 pub(crate) use record::write as record;
@@ -161,11 +161,15 @@ pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, Strin
     if chosen.is_empty() {
         return Err(format!("no row has {} in its name", choice.only.unwrap_or_default()));
     }
-    let peers = peers(root, choice.against)?;
+    let whole = choice.only.is_none();
+    let mut others = peers(root, choice.against)?;
+    if whole {
+        others.insert(0, &LOGGED);
+    }
     let bench = Bench { cores, generator: Generator::find()?, ours: Ours::prepare()?, root: root.to_owned() };
     let mut measured = Measured::default();
-    let mut servers = bench.start_all(&peers, choice, &mut measured)?;
-    measured.cells = batches(&chosen, &peers, choice.only.is_none());
+    let mut servers = bench.start_all(&others, choice, &mut measured)?;
+    measured.cells = batches(&chosen, &others, whole);
     for round in 1..=choice.rounds {
         eprintln!("round {round} of {}: {} batches", choice.rounds, measured.cells.len());
         for cell in &mut measured.cells {
@@ -182,12 +186,13 @@ pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, Strin
 
 /// Every batch that the rows need and, in a whole run, what tables show of everybody. One concurrency after the other, so
 /// that batches which are compared are neighbours.
-fn batches(chosen: &[&rows::Definition], peers: &[&'static Party], whole: bool) -> Vec<Cell> {
-    let runs = |party: &str| party == OURS.name || peers.iter().any(|peer| peer.name == party);
+fn batches(chosen: &[&rows::Definition], others: &[&'static Party], whole: bool) -> Vec<Cell> {
+    let runs = |party: &str| party == OURS.name || others.iter().any(|other| other.name == party);
     let mut wanted: Vec<Batch> = chosen.iter().flat_map(|row| row.batches()).collect();
     if whole {
-        for party in std::iter::once(&&OURS).chain(peers) {
-            let kinds = [Some(What::Token(Algorithm::Es256)), party.introspects(Algorithm::Es256)];
+        for party in std::iter::once(&&OURS).chain(others) {
+            let introspection = party.introspects(Algorithm::Es256).filter(|_| party.name != LOGGED.name);
+            let kinds = [Some(What::Token(Algorithm::Es256)), introspection];
             for what in kinds.into_iter().flatten() {
                 wanted.extend(CONCURRENCIES.map(|connections| Batch {
                     party: party.name,
@@ -236,40 +241,37 @@ struct Bench {
 }
 
 impl Bench {
-    /// Starts everybody, one after the other, and leaves all but nothing running: each is stopped until its turn.
+    /// Starts everybody, one after the other. Each is stopped until its turn.
     fn start_all(
         &self,
-        peers: &[&'static Party],
+        others: &[&'static Party],
         choice: &Choice<'_>,
         measured: &mut Measured,
     ) -> Result<Vec<Server>, String> {
         let mut servers = Vec::new();
-        // Ours is started as often as there are rounds, so that its start has a spread; the last one stays.
-        let (mut starts, mut rss) = (Vec::new(), Vec::new());
-        for _ in 0..choice.rounds {
-            servers.clear();
-            let started = self.start(&OURS)?;
-            starts.push(started.milliseconds);
-            rss.push(started.server.rss());
-            servers.push(started.server);
-            if servers.len() == 1 && starts.len() == choice.rounds {
-                let version = self.ours.version()?;
-                measured.servers.push(Seen::new(&OURS, version, started.tls, &rss, &starts));
-            }
-        }
-        servers.iter().for_each(Server::pause);
-        for &party in peers {
-            let version = party.version(&self.root).unwrap_or_default();
-            eprintln!("starting {version}");
+        for &party in std::iter::once(&&OURS).chain(others) {
+            let version = match party.our_log {
+                Some(_) => self.ours.version()?,
+                None => party.version(&self.root).unwrap_or_default(),
+            };
+            eprintln!("starting {}: {version}", party.name);
             let mut started = self.start(party)?;
-            let rss = started.server.rss();
-            measured.servers.push(Seen::new(party, version, started.tls, &[rss], &[started.milliseconds]));
-            if party.compiles_while_running {
-                self.warm(&mut started.server, choice)?;
+            let (mut starts, mut rss) = (vec![started.milliseconds], vec![started.server.rss()]);
+            // Ours is started as often as there are rounds, so that its start has a spread; the last one stays.
+            for _ in 1..if party.our_log.is_some() { choice.rounds } else { 1 } {
+                drop(started);
+                started = self.start(party)?;
+                starts.push(started.milliseconds);
+                rss.push(started.server.rss());
             }
-            started.server.pin(self.cores.server)?;
-            started.server.pause();
-            servers.push(started.server);
+            let Started { mut server, tls, .. } = started;
+            let (idle_rss, start) = (Stats::of(&rss), Stats::of(&starts));
+            measured.servers.push(Seen { party: party.name, version, tls, idle_rss, start });
+            if party.compiles_while_running {
+                self.warm(&mut server, choice)?;
+            }
+            server.pause();
+            servers.push(server);
         }
         Ok(servers)
     }
@@ -280,25 +282,16 @@ impl Bench {
             true => self.cores.both(),
             false => self.cores.server.to_string(),
         };
-        let command = match party.name == OURS.name {
-            true => self.ours.command(port)?,
-            false => party.command(&self.root, self.ours.folder(), port)?,
+        let command = match party.our_log {
+            Some(log) => self.ours.command(party.name, log, port)?,
+            None => party.command(&self.root, self.ours.folder(), port)?,
         };
         let what = What::Token(Algorithm::Es256);
         let request = requests::of(&self.ours, party, what, None)?;
-        let load = Load {
-            connections: 1,
-            contains: requests::sign_of_success(what),
-            once: false,
-            patience: PATIENCE,
-            path: party.path(what),
-            port,
-            seconds: 0.0,
-            warm: Duration::ZERO,
-        };
+        let load = Load { patience: PATIENCE, ..Load::one(party, port, what) };
         let mut waiting =
             self.generator.start(self.cores.generator, self.ours.certificate(), &load, &request)?;
-        let begun = std::time::Instant::now();
+        let begun = Instant::now();
         let server = Server::start(party, port, &cores, &command, self.ours.folder())?;
         let answered = waiting.answered().map_err(|why| server.blame(&why))?;
         let milliseconds = begun.elapsed().as_secs_f64() * 1000.0;
@@ -352,16 +345,8 @@ impl Bench {
             What::Token(_) | What::TokenByAssertion(_) => None,
         };
         let requests = requests::for_load(&self.ours, server.party, what, token.as_deref(), seconds)?;
-        let load = Load {
-            connections,
-            contains: requests::sign_of_success(what),
-            once: matches!(what, What::TokenByAssertion(_)),
-            patience: Duration::ZERO,
-            path: server.party.path(what),
-            port: server.port,
-            seconds,
-            warm: WARM.min(Duration::from_secs_f64(seconds)),
-        };
+        let warm = WARM.min(Duration::from_secs_f64(seconds));
+        let load = Load { connections, seconds, warm, ..Load::one(server.party, server.port, what) };
         let started = self.generator.start(self.cores.generator, self.ours.certificate(), &load, &requests);
         let mut running = started?;
         let answered = running.answered().map_err(blame)?;
@@ -375,16 +360,7 @@ impl Bench {
     fn token(&self, server: &Server, algorithm: Algorithm) -> Result<String, String> {
         let what = What::Token(algorithm);
         let request = requests::of(&self.ours, server.party, what, None)?;
-        let load = Load {
-            connections: 1,
-            contains: requests::sign_of_success(what),
-            once: false,
-            patience: Duration::ZERO,
-            path: server.party.path(what),
-            port: server.port,
-            seconds: 0.0,
-            warm: Duration::ZERO,
-        };
+        let load = Load::one(server.party, server.port, what);
         let certificate = self.ours.certificate();
         let answered =
             self.generator.start(self.cores.generator, certificate, &load, &request)?.answered()?;
@@ -397,10 +373,4 @@ struct Started {
     server: Server,
     milliseconds: f64,
     tls: String,
-}
-
-impl Seen {
-    fn new(party: &Party, version: String, tls: String, rss: &[f64], start: &[f64]) -> Self {
-        Self { party: party.name, version, tls, idle_rss: Stats::of(rss), start: Stats::of(start) }
-    }
 }

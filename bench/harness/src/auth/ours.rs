@@ -1,14 +1,16 @@
 //! Our server as it is measured: its configuration, its clients, and the certificate that everybody uses.
 
 use std::fs;
-use std::os::unix::fs::OpenOptionsExt as _;
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
+use serde_json::json;
 use tempfile::TempDir;
 
+use super::parties::{LOGGED, OURS};
 use super::server::{self, Command};
 
 /// The algorithms that have a client.
@@ -42,7 +44,7 @@ impl Ours {
         certificates(folder.path())?;
         let signer = PrivateKey::generate(SIGNER.1).map_err(|why| why.to_string())?;
         let ours = Self { folder, jti: AtomicU64::new(0), program: server::program("sealstone")?, signer };
-        ours.configure(server::free_port()?)?;
+        ours.configure(OURS.name, "warn", server::free_port()?)?;
         for algorithm in ALGORITHMS {
             let (id, secret) = (client(algorithm), ours.secret_file(algorithm));
             ours.add_client(&id, algorithm, &["--secret-out".into(), secret.display().to_string()])?;
@@ -53,6 +55,8 @@ impl Ours {
         let by_assertion = ["--auth-method", "private_key_jwt", "--jwks"].map(str::to_owned);
         let flags: Vec<_> = by_assertion.into_iter().chain([jwks.display().to_string()]).collect();
         ours.add_client(SIGNER.0, SIGNER.1, &flags)?;
+        // Two servers on one store would wait for each other's locks, of which a stopped one could hold some.
+        copy(&ours.data(OURS.name), &ours.data(LOGGED.name))?;
         Ok(ours)
     }
 
@@ -65,9 +69,9 @@ impl Ours {
         self.folder().join("tls.crt")
     }
 
-    /// How it is started.
-    pub(crate) fn command(&self, port: u16) -> Result<Command, String> {
-        let configuration = self.configure(port)?;
+    /// How one of them is started.
+    pub(crate) fn command(&self, name: &str, log: &str, port: u16) -> Result<Command, String> {
+        let configuration = self.configure(name, log, port)?;
         let arguments = ["serve".to_owned(), "--config".to_owned(), configuration.display().to_string()];
         Ok(Command { program: self.program.clone(), arguments: arguments.into() })
     }
@@ -100,27 +104,29 @@ impl Ours {
         "https://localhost"
     }
 
-    fn configure(&self, port: u16) -> Result<PathBuf, String> {
+    fn configure(&self, name: &str, log: &str, port: u16) -> Result<PathBuf, String> {
         // A JSON string is a TOML string.
-        let here = |name: &str| serde_json::json!(self.folder().join(name));
-        let names: Vec<_> = ALGORITHMS.iter().map(|algorithm| algorithm.name()).collect();
-        // Peers write no line for each request, so ours does not either.
         let text = format!(
-            "data_dir = {}\nlisten = \"127.0.0.1:{port}\"\nissuer = \"{}\"\n[log]\nlevel = \"warn\"\n\
-             [tls]\nmode = \"files\"\ncertificate = {}\nkey = {}\n[tokens]\nalgorithms = {names:?}\n",
-            here("data"),
+            "data_dir = {}\nlisten = \"127.0.0.1:{port}\"\nissuer = \"{}\"\n[log]\nlevel = \"{log}\"\n\
+             [tls]\nmode = \"files\"\ncertificate = {}\nkey = {}\n[tokens]\nalgorithms = {:?}\n",
+            json!(self.data(name)),
             self.issuer(),
-            here("tls.crt"),
-            here("tls.key"),
+            json!(self.certificate()),
+            json!(self.folder().join("tls.key")),
+            ALGORITHMS.map(Algorithm::name),
         );
-        let path = self.folder().join("sealstone.toml");
+        let path = self.folder().join(format!("{name}.toml"));
         write(&path, text.as_bytes())?;
         Ok(path)
     }
 
+    fn data(&self, name: &str) -> PathBuf {
+        self.folder().join(format!("{name}-data"))
+    }
+
     fn add_client(&self, id: &str, algorithm: Algorithm, more: &[String]) -> Result<(), String> {
         let mut command = process::Command::new(&self.program);
-        command.args(["client", "add", "--config"]).arg(self.folder().join("sealstone.toml"));
+        command.args(["client", "add", "--config"]).arg(self.folder().join(format!("{}.toml", OURS.name)));
         command.args(["--id", id, "--alg", algorithm.name(), "--scope", SCOPE, "--audience", AUDIENCE]);
         let output = command.args(more).output();
         let output = output.map_err(|why| format!("{}: {why}", self.program.display()))?;
@@ -149,6 +155,17 @@ fn certificates(folder: &Path) -> Result<(), String> {
     write(&folder.join("tls.crt"), certificate.pem().as_bytes())?;
     write(&folder.join("tls.key"), key.serialize_pem().as_bytes())?;
     write(&folder.join("sign.key"), tokens.serialize_pem().as_bytes())
+}
+
+/// Copies the files of a folder.
+fn copy(from: &Path, to: &Path) -> Result<(), String> {
+    let fault = |why: std::io::Error| format!("{}: {why}", to.display());
+    fs::DirBuilder::new().mode(0o700).create(to).map_err(fault)?;
+    for entry in fs::read_dir(from).map_err(fault)? {
+        let entry = entry.map_err(fault)?;
+        fs::copy(entry.path(), to.join(entry.file_name())).map_err(fault)?;
+    }
+    Ok(())
 }
 
 /// A file for its owner alone.

@@ -17,24 +17,31 @@ pub(crate) struct Party {
     pub(crate) name: &'static str,
     /// Machine code comes with the load: it is warmed on every core before it is pinned to one.
     pub(crate) compiles_while_running: bool,
+    /// For a server of ours, the least important level that its log has.
+    pub(crate) our_log: Option<&'static str>,
     token: &'static str,
     /// If it introspects the tokens that it issues here.
     introspection: Option<&'static str>,
 }
 
-/// Ours.
+/// Ours. It writes no line for each request, as no peer does.
 pub(crate) const OURS: Party = Party {
     name: "sealstone",
     compiles_while_running: false,
+    our_log: Some("warn"),
     token: "/token",
     introspection: Some("/introspect"),
 };
+
+/// Ours with the log that it has by default. No row has it; what the lines cost is in the table of everybody.
+pub(crate) const LOGGED: Party = Party { name: "sealstone-logged", our_log: Some("info"), ..OURS };
 
 /// The peers, in the order of the tables.
 pub(crate) const PARTIES: [Party; 4] = [
     Party {
         name: "fosite",
         compiles_while_running: false,
+        our_log: None,
         token: "/token",
         // Verifies the token's signature, as ours does.
         introspection: Some("/introspect"),
@@ -42,6 +49,7 @@ pub(crate) const PARTIES: [Party; 4] = [
     Party {
         name: "oidc-provider",
         compiles_while_running: true,
+        our_log: None,
         token: "/token",
         // It refuses JWT access tokens: unsupported_token_type.
         introspection: None,
@@ -49,6 +57,7 @@ pub(crate) const PARTIES: [Party; 4] = [
     Party {
         name: "spring",
         compiles_while_running: true,
+        our_log: None,
         token: "/oauth2/token",
         // Looks the token up in memory.
         introspection: Some("/oauth2/introspect"),
@@ -56,6 +65,7 @@ pub(crate) const PARTIES: [Party; 4] = [
     Party {
         name: "keycloak",
         compiles_while_running: true,
+        our_log: None,
         token: "/realms/bench/protocol/openid-connect/token",
         introspection: Some("/realms/bench/protocol/openid-connect/token/introspect"),
     },

@@ -9,7 +9,7 @@ use sealstone_jose::{Algorithm, jwt};
 use serde_json::{Value, json};
 
 use super::ours::{Ours, SCOPE, SIGNER};
-use super::parties::{CLIENT, OURS, Party};
+use super::parties::{CLIENT, Party};
 use super::{WARM, What};
 
 /// How many assertions a second are enough, whatever the concurrency: more than one core can verify.
@@ -52,11 +52,11 @@ pub(crate) fn of(ours: &Ours, party: &Party, what: What, token: Option<&str>) ->
         What::Token(algorithm) => (algorithm, form()),
         What::Introspection(algorithm) => (algorithm, format!("token={}", token.unwrap_or_default())),
     };
-    let (id, secret) = match party.name == OURS.name {
-        true => ours.credentials(algorithm)?,
-        false => (CLIENT.0.to_owned(), CLIENT.1.to_owned()),
+    let (id, secret) = match party.our_log {
+        Some(_) => ours.credentials(algorithm)?,
+        None => (CLIENT.0.to_owned(), CLIENT.1.to_owned()),
     };
-    // Letters, digits and hyphens: the form encoding of RFC 6749 §2.3.1 leaves them as they are.
+    // Letters, digits, hyphens and underscores: the form encoding of RFC 6749 §2.3.1 leaves them as they are.
     let basic = format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")));
     Ok(vec![json!({"authorization": basic, "body": body})])
 }

@@ -68,7 +68,7 @@ pub(crate) fn everybody(measured: &Measured) -> String {
     for seen in &measured.servers {
         let start = with_unit(Figure::Start, seen.start.median);
         let rss = with_unit(Figure::IdleRss, seen.idle_rss.median);
-        text += &format!("| {} | {start} | {rss} | {} |\n", seen.version, seen.tls);
+        text += &format!("| {}: {} | {start} | {rss} | {} |\n", seen.party, seen.version, seen.tls);
     }
     text
 }

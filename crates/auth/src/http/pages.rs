@@ -90,6 +90,14 @@ pub(crate) struct Logout<'a> {
     pub(crate) form_token: &'a str,
 }
 
+/// Says who is signed in.
+#[derive(Template)]
+#[template(path = "signed_in.html")]
+pub(crate) struct SignedIn<'a> {
+    /// Who is signed in.
+    pub(crate) username: &'a str,
+}
+
 /// A page with a title and a sentence, without a form: signed out, the device may go on, nothing to do.
 #[derive(Template)]
 #[template(path = "notice.html")]
@@ -141,6 +149,11 @@ pub(crate) fn device_confirm(page: &DeviceConfirm<'_>) -> Response {
 
 /// The page that asks whether to sign out.
 pub(crate) fn logout(page: &Logout<'_>) -> Response {
+    html(StatusCode::OK, page)
+}
+
+/// The page that says who is signed in.
+pub(crate) fn signed_in(page: &SignedIn<'_>) -> Response {
     html(StatusCode::OK, page)
 }
 

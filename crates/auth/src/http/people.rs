@@ -13,7 +13,7 @@ use hyper::{HeaderMap, Request, StatusCode};
 
 use super::answer::{Refusal, noted};
 use super::forms::{Cookie, check_form_token, form_token};
-use super::pages::{self, Asset, Failure, Login, Logout, Notice};
+use super::pages::{self, Asset, Failure, Login, Logout, Notice, SignedIn as SignedInPage};
 use super::serve::Peer;
 use super::{App, Form, only};
 use crate::Error;
@@ -52,7 +52,7 @@ async fn show_login(State(app): State<Arc<App>>, request: Request<Body>) -> Resp
     let headers = request.headers();
     if query.is_empty() {
         match session_of(&app, headers).await {
-            Ok(Some(session)) => return signed_in(&session),
+            Ok(Some(session)) => return pages::signed_in(&SignedInPage { username: &session.username }),
             Ok(None) => {}
             Err(cause) => return failed(cause),
         }
@@ -199,11 +199,6 @@ fn logout_page(app: &App, headers: &HeaderMap, session: &Session) -> Response {
     let mut response = pages::logout(&Logout { username: &session.username, form_token: token.text() });
     token.set_on(&app.issuer, &mut response);
     response
-}
-
-fn signed_in(session: &Session) -> Response {
-    let text = format!("You are signed in as {}.", session.username);
-    pages::notice(&Notice { title: "Signed in", text: &text, link: Some(("logout", "Sign out")) })
 }
 
 fn signed_out(issuer: &Issuer) -> Response {

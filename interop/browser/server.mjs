@@ -1,0 +1,59 @@
+// A server of our own for the browser: in a folder that goes away, on a port from the system.
+
+import { execFileSync, spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+
+const SEALSTONE = process.env.SEALSTONE ?? path.resolve("../../target/debug/sealstone");
+
+export const PASSWORD = "correct horse battery staple";
+
+export class Server {
+  static async start(mode = "self-signed") {
+    const folder = mkdtempSync(path.join(tmpdir(), "sealstone-browser-"));
+    const config = path.join(folder, "sealstone.toml");
+    writeFileSync(config, [
+      `data_dir = "${folder}/data"`,
+      'listen = "127.0.0.1:0"',
+      "[log]", 'format = "json"',
+      "[passwords]", "memory_kib = 7168", "passes = 5",
+      "[tls]", `mode = "${mode}"`,
+    ].join("\n"));
+    const server = new Server(folder, config);
+    server.run(["client", "add", "--id", "shop", "--name", "The Corner Shop"]);
+    server.run(["user", "add", "alice", "--name", "Alice Archer", "--password-stdin"], PASSWORD);
+    await server.listen();
+    return server;
+  }
+
+  constructor(folder, config) {
+    this.folder = folder;
+    this.config = config;
+  }
+
+  run([noun, verb, ...rest], input = "") {
+    execFileSync(SEALSTONE, [noun, verb, "--config", this.config, ...rest], { input, stdio: ["pipe", "pipe", "inherit"] });
+  }
+
+  async listen() {
+    this.process = spawn(SEALSTONE, ["serve", "--config", this.config], { stdio: ["ignore", "inherit", "pipe"] });
+    for await (const line of createInterface({ input: this.process.stderr })) {
+      const said = JSON.parse(line);
+      if (said.message === "listening") {
+        this.issuer = said.issuer;
+        this.process.stderr.resume();
+        return;
+      }
+    }
+    throw new Error("the server ended before it listened");
+  }
+
+  async stop() {
+    const ended = new Promise((resolve) => this.process.once("exit", resolve));
+    this.process.kill("SIGTERM");
+    await ended;
+    rmSync(this.folder, { recursive: true });
+  }
+}

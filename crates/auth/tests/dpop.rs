@@ -2,6 +2,8 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use proptest::collection::vec;
+use proptest::prelude::*;
 use sealstone_auth::config::{Dpop as DpopConfig, Replay};
 use sealstone_auth::protocol::dpop::{self, BoundToken, Dpop, Request, ath, is_bound_key, is_thumbprint};
 use sealstone_auth::protocol::{Code, OAuthError};
@@ -583,4 +585,79 @@ async fn rfc8725_s3_11_no_other_kind_of_token() {
     node.refused(&signed(&key, &nested, &node.claims("1")), "a token within the token").await;
     let who = node.house.es256().await;
     node.refused(&node.house.token(&who), "an access token of ours").await;
+}
+
+/// One node for all cases of a property.
+fn one_node() -> (tokio::runtime::Runtime, Node, PrivateKey) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let node = runtime.block_on(Node::build());
+    (runtime, node, key())
+}
+
+#[test]
+fn any_bytes_are_refused() {
+    let (runtime, node, _) = one_node();
+    proptest!(|(bytes in vec(any::<u8>(), 0..200), text in "[a-zA-Z0-9._-]{0,200}")| {
+        for proof in [&bytes[..], text.as_bytes()] {
+            let proofs = [proof];
+            let request = Request { client: "c", method: "POST", proofs: &proofs, token: None, url: TOKEN_ENDPOINT };
+            let now = node.house.clock.now();
+            let answer = runtime.block_on(node.dpop.check(request, &*node.house.store, &OsRandomness, now));
+            prop_assert_eq!(answer.unwrap_err().code, Code::InvalidDpopProof);
+        }
+    });
+}
+
+/// Whatever a signed proof claims: no panic, and only the right address and nonce pass.
+#[test]
+fn any_claims_are_read() {
+    let (runtime, node, key) = one_node();
+    let mut number = 0;
+    proptest!(ProptestConfig::with_cases(128), |(
+        htu in "(https?://)?[a-z0-9.:@\\[\\]%/?#\u{e9} -]{0,40}",
+        nonce in "[a-zA-Z0-9_=-]{0,40}",
+        iat in any::<f64>(),
+        jti in ".{1,40}",
+    )| {
+        number += 1;
+        let good = node.claims(&format!("{number} {jti}"));
+        let mut ask = |claims: &Value| runtime.block_on(node.ask(&[&proof(&key, claims)])).map_err(|error| error.code);
+        prop_assert!(ask(&good).is_ok());
+        prop_assert_eq!(ask(&but(&good, "htu", htu)), Err(Code::InvalidDpopProof));
+        prop_assert_eq!(ask(&but(&good, "nonce", nonce)), Err(Code::UseDpopNonce));
+        if (iat - START as f64).abs() > 400.0 {
+            prop_assert_eq!(ask(&but(&good, "iat", iat)), Err(Code::InvalidDpopProof));
+        }
+    });
+}
+
+/// A URL is itself however it is written: letters percent-encoded, dots put in, scheme and host in capitals.
+#[test]
+fn a_url_in_any_dress_is_itself() {
+    let (runtime, node, key) = one_node();
+    let mut number = 0;
+    proptest!(ProptestConfig::with_cases(128), |(
+        segments in vec("[a-zA-Z0-9~_-]{1,6}", 1..4),
+        encode in vec(any::<bool>(), 32),
+        dots in vec(0..3_usize, 4),
+        capitals in any::<bool>(),
+        port in prop_oneof![Just(""), Just(":"), Just(":443"), Just(":00443")],
+    )| {
+        let plain = format!("https://auth.example.org/{}", segments.join("/"));
+        let mut flags = encode.iter().cycle();
+        let dressed: Vec<String> = segments.iter().zip(&dots).map(|(segment, dots)| {
+            let letters: String = segment.bytes().map(|byte| match flags.next() {
+                Some(true) => format!("%{byte:02x}"),
+                _ => char::from(byte).to_string(),
+            }).collect();
+            [&letters[..], &format!("./{letters}"), &format!("x/%2e./{letters}")][*dots].to_owned()
+        }).collect();
+        let host = if capitals { "HTTPS://AUTH.Example.ORG" } else { "https://auth.example.org" };
+        let htu = format!("{host}{port}/{}", dressed.join("/"));
+        number += 1;
+        let request = Request { client: "c", method: "POST", proofs: &[], token: None, url: &plain };
+        let claims = but(&node.claims(&number.to_string()), "htu", htu.clone());
+        let answer = runtime.block_on(node.check(request, &[&proof(&key, &claims)]));
+        prop_assert!(answer.is_ok(), "{} {}", plain, htu);
+    });
 }

@@ -6,6 +6,7 @@ use aws_lc_rs::hmac;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use proptest::prelude::*;
 use sealstone_auth::protocol::token::TokenResponse;
 use sealstone_auth::protocol::{Code, Confirmation, OAuthError};
 use sealstone_auth::store::Kind;
@@ -625,4 +626,19 @@ async fn issuers_of_the_configuration() {
     );
     let theirs = jwt::sign(&third, "JWT", &claims("3").with("iss", "https://other.example")).unwrap();
     assert!(trusting.ask(&theirs).await.is_ok());
+}
+
+/// Whatever is brought: no panic, and one kind of refusal.
+#[test]
+fn any_assertion_is_refused() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let trusting = runtime.block_on(Trusting::build());
+    proptest!(|(text in "[a-zA-Z0-9._-]{1,200}", claim in "(iss|sub|aud|exp|jti)", value in "[ -~]{0,20}")| {
+        let code = |assertion: &str| runtime.block_on(trusting.ask(assertion)).map(drop).map_err(|error| error.code);
+        prop_assert_eq!(code(&text), Err(Code::InvalidGrant));
+        let twisted = trusting.signed(&claims("twisted").with(&claim, value));
+        if !["sub", "jti"].contains(&&*claim) {
+            prop_assert_eq!(code(&twisted), Err(Code::InvalidGrant));
+        }
+    });
 }

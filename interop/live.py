@@ -1,6 +1,8 @@
 """A running server: its tokens go to every partner, and OAuth client libraries go through its endpoints."""
 
 import json
+import time
+import uuid
 
 import proofs
 from base64url import decode
@@ -9,6 +11,12 @@ from partner import Broken, Refused
 from tokens import check_and_refuse, forge
 
 METHODS = ["client_secret_basic", "client_secret_post"]
+STOCK = "https://stock.example"
+TOKEN_EXCHANGE = "urn:ietf:params:oauth:grant-type:token-exchange"
+JWT_BEARER = "urn:ietf:params:oauth:grant-type:jwt-bearer"
+ACCESS_TOKEN = "urn:ietf:params:oauth:token-type:access_token"
+# What a client is registered with that exchanges tokens and brings assertions.
+GRANTS = ["--grant", "client_credentials", "--grant", TOKEN_EXCHANGE, "--grant", JWT_BEARER, "--exchange-to", STOCK]
 DOCUMENTS = ["oauth-authorization-server", "openid-configuration"]
 
 
@@ -18,6 +26,9 @@ def server(report, levels, sealstone, partners, clients, work):
     accounts = {level: {method: stopped.add_client(level, method) for method in METHODS} for level in levels}
     bound = {level: stopped.add_client(level, METHODS[0], "--dpop-bound-access-tokens") for level in levels}
     ways = {level: proofs.register(stopped, level, sealstone, work, certificates) for level in levels}
+    policy = [*GRANTS, "--exchange-from", stopped.issuer]
+    more = {level: stopped.add_client(level, METHODS[1], *policy) for level in levels}
+    issuers = [Issuer(maker, level, stopped, more[level]) for maker in partners for level in levels]
     with stopped as running:
         for level, by_method in accounts.items():
             with report.case(sealstone, "server", "access token over TLS", level) as given:
@@ -32,6 +43,7 @@ def server(report, levels, sealstone, partners, clients, work):
                 for document, method in zip(DOCUMENTS, METHODS):
                     flow(report, level, client, running, by_method[method], document, method)
                 proofs.flows(report, level, client, running, sealstone, ways[level])
+                grants(report, level, client, running, more[level], [one for one in issuers if one.level == level])
                 if "fetch-bound-token" in client.asks:
                     bound_tokens(report, level, client, running, bound[level])
 
@@ -66,6 +78,61 @@ def flow(report, level, client, running, account, document, method):
     with step("a wrong secret"):
         client.ask("discover", **door, **account | {"client_secret": "wrong"})
         must_refuse(client, "fetch-token", because="invalid_client")
+
+
+def grants(report, level, client, running, account, issuers):
+    """RFC 8693 and RFC 7523 §2.1."""
+    step = lambda grant, subject: report.case(client, f"client, {grant}", subject, level)
+    door = {"issuer": running.issuer, "ca": str(running.ca), "method": METHODS[1], "document": DOCUMENTS[0]}
+    client.ask("discover", **door, **account)
+    fetch = lambda grant, **parameters: client.ask("fetch-by-grant", grant=grant, parameters=parameters)["response"]
+    with step("token exchange", "a token for another audience") as given:
+        subject = client.ask("fetch-token")["response"]["access_token"]
+        asked = {"subject_token": subject, "subject_token_type": ACCESS_TOKEN}
+        answer = fetch(TOKEN_EXCHANGE, audience=STOCK, **asked)
+        expect(answer, issued_token_type=ACCESS_TOKEN)
+        actor = {"client_id": account["client_id"], "sub": account["client_id"]}
+        claims = json.loads(decode(answer["access_token"].split(".")[1]))
+        expect(claims, act=actor, aud=STOCK, sub=account["client_id"])
+    if given.passed:
+        with step("token exchange", "the end of the first is the end of the second"):
+            expect(introspect(client, answer["access_token"]), active=True, act=actor)
+            client.ask("revoke", token=subject)
+            expect(introspect(client, answer["access_token"]), active=False)
+    with step("token exchange", "another target, a revoked token"):
+        fresh = client.ask("fetch-token")["response"]["access_token"]
+        asked = {"subject_token": fresh, "subject_token_type": ACCESS_TOKEN}
+        refused = lambda code, **more: must_refuse(
+            client, "fetch-by-grant", code, grant=TOKEN_EXCHANGE, parameters=asked | more
+        )
+        refused("invalid_target", audience="https://elsewhere.example")
+        if given.passed:
+            refused("invalid_request", subject_token=subject)
+    for issuer in issuers:
+        with step("jwt-bearer", f"assertion by {issuer.maker.name}"):
+            assertion = issuer.assertion(running.issuer)
+            token = fetch(JWT_BEARER, assertion=assertion)["access_token"]
+            claims = json.loads(decode(token.split(".")[1]))
+            expect(claims, sub=f"{issuer.name}|job", client_id=account["client_id"])
+            expect(introspect(client, token), active=True, sub=f"{issuer.name}|job")
+            for wrong in [assertion, forge(issuer.assertion(running.issuer), "signature")]:  # used before, forged
+                asked = {"grant": JWT_BEARER, "parameters": {"assertion": wrong}}
+                must_refuse(client, "fetch-by-grant", "invalid_grant", **asked)
+
+
+class Issuer:
+    """Somebody else's identity provider: a partner with a key of its own, which the server trusts for one client."""
+
+    def __init__(self, maker, level, server, account):
+        self.maker, self.level = maker, level
+        self.name = f"https://{maker.name.replace('/', '.')}.{level.lower()}.example"
+        self._keys = maker.make_key(level)
+        server.add_issuer(self.name, self._keys["jwks"], account["client_id"])
+
+    def assertion(self, audience):
+        claims = {"iss": self.name, "sub": "job", "aud": audience}
+        claims |= {"exp": int(time.time()) + 60, "jti": str(uuid.uuid4())}
+        return self.maker.sign_token(self.level, "private jwk", self._keys["private jwk"], json.dumps(claims), "JWT")
 
 
 def bound_tokens(report, level, client, running, account):

@@ -43,7 +43,7 @@ class Sealstone:
         return cls(Path(binary).resolve(), work)
 
     def make_key(self, level):
-        pem = self._file("")
+        pem = self.file("")
         self.run("key", "generate", "--alg", level, "--force", "--out", pem)
         jwk = self.run("key", "show", "--public", "--format", "jwk", pem)
         return {
@@ -54,11 +54,11 @@ class Sealstone:
         }
 
     def sign_token(self, level, form, key, payload, typ):
-        return self.run("jwt", "sign", "--key", self._file(key), "--typ", typ, "--claims", "-", given=payload).strip()
+        return self.run("jwt", "sign", "--key", self.file(key), "--typ", typ, "--claims", "-", given=payload).strip()
 
     def check_token(self, token, level, form, key):
         option = "--jwks" if form == "jwks" else "--key"
-        said = self.run("jwt", "verify", option, self._file(key), "--json", "-", given=token)
+        said = self.run("jwt", "verify", option, self.file(key), "--json", "-", given=token)
         return json.dumps(json.loads(said)["claims"])
 
     def run(self, *arguments, given=""):
@@ -72,7 +72,7 @@ class Sealstone:
             raise Broken(f"sealstone {' '.join(arguments[:2])}: {done.stderr.strip() or done.returncode}")
         return done.stdout
 
-    def _file(self, text):
+    def file(self, text):
         """A new file, of which only this user can read."""
         handle, path = tempfile.mkstemp(dir=self._work)
         with open(handle, "w") as file:
@@ -104,6 +104,11 @@ class Server:
             "--auth-method", method, *more, "--json",
         )  # fmt: skip
         return {name: value for name, value in json.loads(said).items() if name in ("client_id", "client_secret")}
+
+    def add_issuer(self, issuer, jwks, client_id):
+        """Trusts an issuer, for the client (RFC 7523 §2.1)."""
+        place = ["--config", self._config, "--jwks", self._sealstone.file(jwks), "--client", client_id]
+        self._sealstone.run("issuer", "add", issuer, *place)
 
     def fetch_token(self, client):
         """client_credentials with client_secret_basic (RFC 6749 §4.4 and §2.3.1), with nobody's library."""

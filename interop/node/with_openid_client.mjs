@@ -50,6 +50,11 @@ const withCertificate = (ca, { certificate, certificate_key }) => {
 
 const fetchToken = async () => ({ response: await client.clientCredentialsGrant(config) })
 
+/** Any grant: RFC 8693, RFC 7523. */
+const fetchByGrant = async ({ grant, parameters }) => ({
+  response: await client.genericGrantRequest(config, grant, parameters),
+})
+
 let bound
 
 /** RFC 9449 §5; the library asks again when the server wants a nonce. */
@@ -111,6 +116,7 @@ const refusing = (ask) => async (fields) => {
 await serve('openid-client', {
   discover,
   'fetch-token': refusing(fetchToken),
+  'fetch-by-grant': refusing(fetchByGrant),
   'fetch-bound-token': refusing(fetchBoundToken),
   introspect: refusing(introspect),
   revoke: refusing(revoke),

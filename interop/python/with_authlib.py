@@ -58,6 +58,13 @@ def fetch_token():
         raise Refused(error.error)
 
 
+def fetch_by_grant(grant, parameters):
+    try:
+        return {"response": session.fetch_token(metadata.token_endpoint, grant_type=grant, **parameters)}
+    except OAuthError as error:
+        raise Refused(error.error)
+
+
 def introspect(token):
     return {"response": of_json(session.introspect_token(metadata.introspection_endpoint, token=token))}
 
@@ -72,6 +79,12 @@ def of_json(answer):
     return answer.json()
 
 
-asks = {"discover": discover, "fetch-token": fetch_token, "introspect": introspect, "revoke": revoke}
+asks = {
+    "discover": discover,
+    "fetch-token": fetch_token,
+    "fetch-by-grant": fetch_by_grant,
+    "introspect": introspect,
+    "revoke": revoke,
+}
 methods = ["client_secret_jwt", "private_key_jwt", *CERTIFICATES]
 serve("authlib", "none", asks, methods=methods, signs=["ES256"])

@@ -1,6 +1,8 @@
-//! What an administrator does to a store: clients and users come and go. Running servers on the same store notice by themselves,
+//! What an administrator does to a store: clients, trusted issuers and users come and go. Running servers on the same store
+//! notice by themselves,
 //! within `store.poll_milliseconds`.
 
+mod issuers;
 mod users;
 
 use std::collections::BTreeSet;
@@ -13,7 +15,7 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Grant, KeySource, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, KeySource, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
@@ -23,6 +25,7 @@ use crate::outbound;
 use crate::people::Passwords;
 use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
+use crate::trusted::SubjectRule;
 
 pub use users::NewUser;
 
@@ -37,7 +40,11 @@ pub struct Admin {
     /// Whether this server's listener asks for certificates.
     certificates: bool,
     clock: Arc<dyn Clock>,
+    /// The trusted issuers of the configuration, and what their subjects are called.
+    configured: Vec<(String, SubjectRule)>,
     data_dir: PathBuf,
+    /// Who this server is, as far as the configuration says.
+    issuer: Option<String>,
     max_lifetime_seconds: u64,
     passwords: Passwords,
     randomness: Arc<dyn Randomness>,
@@ -73,6 +80,8 @@ pub struct NewClient {
     pub code_flow: CodeFlow,
     /// Whether each of its token requests must come with a DPoP proof.
     pub dpop_bound_access_tokens: bool,
+    /// Which tokens it may exchange, and for what. Goes with [`Grant::TokenExchange`].
+    pub exchange: Exchange,
     /// Whether its tokens are bound to the certificate of its connection, RFC 8705 §3. Any client can have them so,
     /// whatever its method.
     pub tls_client_certificate_bound_access_tokens: bool,
@@ -139,6 +148,7 @@ impl Default for NewClient {
             authentication: NewAuthentication::default(),
             code_flow: CodeFlow::default(),
             dpop_bound_access_tokens: false,
+            exchange: Exchange::default(),
             tls_client_certificate_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
@@ -172,7 +182,9 @@ impl Admin {
             auth_methods: config.auth_methods(),
             certificates: config.asks_for_certificates(),
             clock,
+            configured: config.trusted_issuers.iter().map(|one| (one.issuer.clone(), one.rule())).collect(),
             data_dir: config.data_dir.clone(),
+            issuer: config.issuer.clone(),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             passwords: config.passwords.pool(),
             randomness,
@@ -206,6 +218,7 @@ impl Admin {
             tls_client_certificate_bound_access_tokens: new.tls_client_certificate_bound_access_tokens,
             created_at: now,
             dpop_bound_access_tokens: new.dpop_bound_access_tokens,
+            exchange: new.exchange,
             grants: new.grants,
             id: id.clone(),
             name: new.name,
@@ -359,7 +372,10 @@ impl Admin {
             let hint = "printable ASCII without space, quotation mark or backslash, as in orders:read";
             return invalid("scope", format!("`{}`", scope.escape_debug()), hint);
         }
-        for (field, names) in [("audience", &new.audiences), ("resource", &new.resources)] {
+        let exchange: Vec<String> = new.exchange.from.union(&new.exchange.to).cloned().collect();
+        for (field, names) in
+            [("audience", &new.audiences), ("resource", &new.resources), ("exchange", &exchange)]
+        {
             let wrong = |name: &&String| {
                 name.is_empty() || name.len() > 512 || !name.bytes().all(|b| b.is_ascii_graphic())
             };
@@ -396,6 +412,19 @@ fn check_grants(new: &NewClient) -> Result<(), Error> {
     };
     let has = |grant| new.grants.contains(&grant);
     let public = matches!(new.authentication, NewAuthentication::None);
+    if public && (has(Grant::TokenExchange) || has(Grant::JwtBearer)) {
+        let hint = "these grants are for clients that prove who they are";
+        return invalid("a public client that brings tokens of others", hint);
+    }
+    let exchanges = has(Grant::TokenExchange);
+    if (exchanges, exchanges) != (new.exchange.is_whole(), !new.exchange.is_none()) {
+        let hint = "the grant, audiences whose tokens it may exchange, and audiences that it may ask for";
+        return Err(Error::ClientInvalid {
+            field: "exchange",
+            what: "something of what goes together is missing".to_owned(),
+            hint: hint.to_owned(),
+        });
+    }
     if public && has(Grant::ClientCredentials) {
         let hint = "RFC 6749 §4.4: client_credentials is for clients that prove who they are";
         return invalid("a public client with client_credentials", hint);

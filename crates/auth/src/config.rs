@@ -11,7 +11,7 @@ use serde::{Deserialize, Deserializer};
 use crate::client::AuthMethod;
 use crate::error::ConfigError;
 use crate::people::{self, Cost};
-use crate::{Error, Issuer};
+use crate::{Error, Issuer, trusted};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
 pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
@@ -48,6 +48,8 @@ pub struct Config {
     pub tls: Tls,
     /// The access tokens.
     pub tokens: Tokens,
+    /// The issuers whose assertions are taken for a grant, besides those of the store.
+    pub trusted_issuers: Vec<trusted::Configured>,
 }
 
 /// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
@@ -267,6 +269,7 @@ impl Default for Config {
             store: Store::default(),
             tls: Tls::default(),
             tokens: Tokens::default(),
+            trusted_issuers: Vec::new(),
         }
     }
 }

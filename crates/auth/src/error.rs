@@ -44,6 +44,25 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// This issuer is trusted already. Cure: remove it first.
+    IssuerExists {
+        /// Its identifier.
+        issuer: String,
+    },
+    /// A trusted issuer's field is outside its bounds. Cure: the hint names the bounds.
+    IssuerInvalid {
+        /// The field.
+        field: &'static str,
+        /// What is wrong with it.
+        what: String,
+        /// What to do.
+        hint: String,
+    },
+    /// The store has no such trusted issuer. Cure: list them.
+    IssuerUnknown {
+        /// The identifier asked for.
+        issuer: String,
+    },
     /// A signing key could not be made, read or used. Cure: none by the caller; the cause says which step.
     Key {
         /// What is wrong.
@@ -111,7 +130,9 @@ impl Error {
     pub fn hint(&self) -> Option<String> {
         match self {
             Error::ClientExists { .. } => Some("choose another id, or remove the client first".into()),
-            Error::ClientInvalid { hint, .. } => Some(hint.clone()),
+            Error::ClientInvalid { hint, .. } | Error::IssuerInvalid { hint, .. } => Some(hint.clone()),
+            Error::IssuerExists { .. } => Some("remove it first".into()),
+            Error::IssuerUnknown { .. } => Some("list the issuers to see them; those of the configuration are removed there".into()),
             Error::ClientUnknown { .. } => Some("list the clients to see their ids".into()),
             Error::Config(config) => config.hint.clone(),
             Error::DataDirectory { .. } => Some(
@@ -156,6 +177,11 @@ impl fmt::Display for Error {
             Error::ClientUnknown { id } => write!(f, "there is no client `{id}`"),
             Error::Config(config) => config.fmt(f),
             Error::DataDirectory { path, what } => write!(f, "{}: {what}", path.display()),
+            Error::IssuerExists { issuer } => write!(f, "the issuer {issuer} is trusted already"),
+            Error::IssuerInvalid { field, what, .. } => {
+                write!(f, "the issuer's {field} is not valid: {what}")
+            }
+            Error::IssuerUnknown { issuer } => write!(f, "there is no trusted issuer {issuer} in the store"),
             Error::Key { what } => write!(f, "signing key: {what}"),
             Error::Listen { address, cause } => write!(f, "cannot listen on {address}: {cause}"),
             Error::Randomness => write!(f, "the system gave no randomness"),

@@ -26,6 +26,7 @@
 //! | [`verifiers`] | threads for the signatures of others | whose they are |
 //! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
+//! | [`trusted`] | issuers whose assertions are taken | what a flow makes of them |
 //! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
 
 #![forbid(unsafe_code)]
@@ -47,12 +48,14 @@ mod run;
 pub mod snapshot;
 pub mod store;
 pub mod tls;
+pub mod trusted;
 pub mod verifiers;
 
 pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Grant, JwksUri, KeySource, RedirectUri, RefreshLifetime, SharedSecret,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, RedirectUri, RefreshLifetime,
+    SharedSecret,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;
@@ -61,3 +64,4 @@ pub use issuer::Issuer;
 pub use people::{Password, Session, User};
 pub use run::{Server, World, run};
 pub use store::Store;
+pub use trusted::{SubjectRule, TrustedIssuer};

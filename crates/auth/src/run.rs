@@ -23,7 +23,7 @@ use crate::snapshot::Live;
 use crate::store::{Sqlite, Store};
 use crate::tls::{self, Identity, Terms};
 use crate::verifiers::Verifiers;
-use crate::{Error, data_dir};
+use crate::{Error, data_dir, trusted};
 
 /// The parts of the world that a server needs and a test replaces.
 #[derive(Clone)]
@@ -99,6 +99,8 @@ impl Server {
         let now = world.clock.now();
         let people = People::new(&config, &issuer, &sealer)?;
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
+        let stored = Arc::clone(&live.snapshot().trusted);
+        let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
         let app = Arc::new(App {
             anchors,

@@ -18,6 +18,7 @@ use crate::client::{Client, Clients};
 use crate::clock::Randomness;
 use crate::keys::{self, FlowKeys, KeyRing, Policy, Sealer, Step, plan, withdraw};
 use crate::store::{Kind, Record, Store, Version, Versions};
+use crate::trusted::{TrustedIssuer, TrustedIssuers};
 
 /// Everything that decides about a token without asking the store.
 #[derive(Clone, Debug, Default)]
@@ -28,12 +29,16 @@ pub struct Snapshot {
     pub keys: Arc<KeyRing>,
     /// The revoked token ids.
     pub revocations: Revocations,
+    /// The issuers whose assertions are taken for a grant.
+    pub trusted: Arc<TrustedIssuers>,
     versions: Versions,
 }
 
 /// The current snapshot and the way to the next one.
 pub struct Live {
     algorithms: Vec<Algorithm>,
+    /// The trusted issuers of the configuration.
+    configured: Vec<TrustedIssuer>,
     current: ArcSwap<Snapshot>,
     flow_keys: FlowKeys,
     policy: Policy,
@@ -57,6 +62,7 @@ impl Live {
         let sealer = sealer.into();
         let live = Self {
             algorithms,
+            configured: Vec::new(),
             current: ArcSwap::default(),
             flow_keys: FlowKeys::derive(&sealer)?,
             policy,
@@ -69,6 +75,18 @@ impl Live {
         live.apply(withdraw(live.snapshot().keys.stages(), &live.algorithms), now).await?;
         live.rotate(now).await?;
         Ok(live)
+    }
+
+    /// Trusts these issuers besides those of the store. Where both have one, this one counts.
+    #[must_use]
+    pub fn trusting(mut self, configured: Vec<TrustedIssuer>) -> Self {
+        let mut next = Snapshot::clone(&self.current.load());
+        let mut trusted = TrustedIssuers::clone(&next.trusted);
+        trusted.extend(configured.iter().cloned());
+        next.trusted = Arc::new(trusted);
+        self.configured = configured;
+        self.current.store(Arc::new(next));
+        self
     }
 
     /// The current snapshot: one atomic load.
@@ -129,6 +147,13 @@ impl Live {
             let records = self.store.list(Kind::Client, Version::ZERO, now).await?;
             next.clients = Arc::new(records.iter().map(Client::from_record).collect::<Result<_, _>>()?);
             next.versions.clients = versions.clients;
+        }
+        if versions.trusted_issuers != next.versions.trusted_issuers {
+            let records = self.store.list(Kind::TrustedIssuer, Version::ZERO, now).await?;
+            let stored = records.iter().map(TrustedIssuer::from_record);
+            let all = stored.chain(self.configured.iter().cloned().map(Ok));
+            next.trusted = Arc::new(all.collect::<Result<_, _>>()?);
+            next.versions.trusted_issuers = versions.trusted_issuers;
         }
         if versions.signing_keys != next.versions.signing_keys {
             let records = self.store.list(Kind::SigningKey, Version::ZERO, now).await?;

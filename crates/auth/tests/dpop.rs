@@ -1,7 +1,11 @@
 //! DPoP: the twelve checks of RFC 9449 section 4.3, one test each, and what a proof must not be taken for.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use proptest::collection::vec;
+use proptest::prelude::*;
 use sealstone_auth::config::{Dpop as DpopConfig, Replay};
 use sealstone_auth::protocol::dpop::{self, BoundToken, Dpop, Request, ath, is_bound_key, is_thumbprint};
 use sealstone_auth::protocol::{Code, OAuthError};
@@ -448,7 +452,13 @@ async fn rfc9449_s4_3_10_the_nonce() {
 /// Good in its own minute and the next, so that a client gets the next one before its own ends.
 #[tokio::test]
 async fn rfc9449_s8_a_nonce_overlaps_with_the_next() {
-    let (node, key) = (Node::build().await, key());
+    for replay in [Replay::Node, Replay::Shared] {
+        overlaps(Node::with(DpopConfig { replay, ..DpopConfig::default() }).await).await;
+    }
+}
+
+async fn overlaps(node: Node) {
+    let key = key();
     let first = node.claims("1");
     node.house.clock.advance(59);
     assert_eq!(node.nonce(), first["nonce"], "still the newest");
@@ -459,6 +469,16 @@ async fn rfc9449_s8_a_nonce_overlaps_with_the_next() {
     assert!(node.ask(&[&proof(&key, &but(&first, "jti", "2"))]).await.is_ok(), "its last second");
     node.house.clock.advance(1);
     node.refused_with(Code::UseDpopNonce, &proof(&key, &but(&first, "jti", "3")), "over").await;
+    // The minute is signed: nobody sets it on.
+    let set_on = |minutes: u64| {
+        let mut bytes = URL_SAFE_NO_PAD.decode(first["nonce"].as_str().unwrap()).unwrap();
+        let minute = u64::from_be_bytes(bytes[..8].try_into().unwrap()) + minutes;
+        bytes[..8].copy_from_slice(&minute.to_be_bytes());
+        but(&but(&first, "jti", "4"), "nonce", URL_SAFE_NO_PAD.encode(bytes))
+    };
+    for minutes in [1, 2] {
+        node.refused_with(Code::UseDpopNonce, &proof(&key, &set_on(minutes)), "set on").await;
+    }
 }
 
 #[tokio::test]
@@ -567,4 +587,79 @@ async fn rfc8725_s3_11_no_other_kind_of_token() {
     node.refused(&signed(&key, &nested, &node.claims("1")), "a token within the token").await;
     let who = node.house.es256().await;
     node.refused(&node.house.token(&who), "an access token of ours").await;
+}
+
+/// One node for all cases of a property.
+fn one_node() -> (tokio::runtime::Runtime, Node, PrivateKey) {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let node = runtime.block_on(Node::build());
+    (runtime, node, key())
+}
+
+#[test]
+fn any_bytes_are_refused() {
+    let (runtime, node, _) = one_node();
+    proptest!(|(bytes in vec(any::<u8>(), 0..200), text in "[a-zA-Z0-9._-]{0,200}")| {
+        for proof in [&bytes[..], text.as_bytes()] {
+            let proofs = [proof];
+            let request = Request { client: "c", method: "POST", proofs: &proofs, token: None, url: TOKEN_ENDPOINT };
+            let now = node.house.clock.now();
+            let answer = runtime.block_on(node.dpop.check(request, &*node.house.store, &OsRandomness, now));
+            prop_assert_eq!(answer.unwrap_err().code, Code::InvalidDpopProof);
+        }
+    });
+}
+
+/// Whatever a signed proof claims: no panic, and only the right address and nonce pass.
+#[test]
+fn any_claims_are_read() {
+    let (runtime, node, key) = one_node();
+    let counter = AtomicU64::new(0);
+    proptest!(ProptestConfig::with_cases(128), |(
+        htu in "(https?://)?[a-z0-9.:@\\[\\]%/?#\u{e9} -]{0,40}",
+        nonce in "[a-zA-Z0-9_=-]{0,40}",
+        iat in any::<f64>(),
+        jti in ".{1,40}",
+    )| {
+        let number = counter.fetch_add(1, Ordering::Relaxed);
+        let good = node.claims(&format!("{number} {jti}"));
+        let ask = |claims: &Value| runtime.block_on(node.ask(&[&proof(&key, claims)])).map_err(|error| error.code);
+        prop_assert!(ask(&good).is_ok());
+        prop_assert_eq!(ask(&but(&good, "htu", htu)), Err(Code::InvalidDpopProof));
+        prop_assert_eq!(ask(&but(&good, "nonce", nonce)), Err(Code::UseDpopNonce));
+        if (iat - START as f64).abs() > 400.0 {
+            prop_assert_eq!(ask(&but(&good, "iat", iat)), Err(Code::InvalidDpopProof));
+        }
+    });
+}
+
+/// A URL is itself however it is written: letters percent-encoded, dots put in, scheme and host in capitals.
+#[test]
+fn a_url_in_any_dress_is_itself() {
+    let (runtime, node, key) = one_node();
+    let counter = AtomicU64::new(0);
+    proptest!(ProptestConfig::with_cases(128), |(
+        segments in vec("[a-zA-Z0-9~_-]{1,6}", 1..4),
+        encode in vec(any::<bool>(), 32),
+        dots in vec(0..3_usize, 4),
+        capitals in any::<bool>(),
+        port in prop_oneof![Just(""), Just(":"), Just(":443"), Just(":00443")],
+    )| {
+        let plain = format!("https://auth.example.org/{}", segments.join("/"));
+        let mut flags = encode.iter().cycle();
+        let dressed: Vec<String> = segments.iter().zip(&dots).map(|(segment, dots)| {
+            let letters: String = segment.bytes().map(|byte| match flags.next() {
+                Some(true) => format!("%{byte:02x}"),
+                _ => char::from(byte).to_string(),
+            }).collect();
+            [&letters[..], &format!("./{letters}"), &format!("x/%2e./{letters}")][*dots].to_owned()
+        }).collect();
+        let host = if capitals { "HTTPS://AUTH.Example.ORG" } else { "https://auth.example.org" };
+        let htu = format!("{host}{port}/{}", dressed.join("/"));
+        let number = counter.fetch_add(1, Ordering::Relaxed);
+        let request = Request { client: "c", method: "POST", proofs: &[], token: None, url: &plain };
+        let claims = but(&node.claims(&number.to_string()), "htu", htu.clone());
+        let answer = runtime.block_on(node.check(request, &[&proof(&key, &claims)]));
+        prop_assert!(answer.is_ok(), "{} {}", plain, htu);
+    });
 }

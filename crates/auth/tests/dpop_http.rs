@@ -5,7 +5,7 @@ use http_body_util::Full;
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use sealstone_auth::protocol::client_assertion::JWT_BEARER;
 use sealstone_auth::protocol::dpop::{BoundToken, Request, ath};
-use sealstone_auth::{AssertionAudience, AssertionKeys, NewAuthentication, NewClient};
+use sealstone_auth::{AssertionAudience, AssertionKeys, Exchange, Grant, NewAuthentication, NewClient};
 use sealstone_jose::jwt::{self, Claims};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
 use serde_json::{Value, json};
@@ -380,4 +380,51 @@ async fn fapi2_dpop_negative_tests() {
     assert!(passes(&[&proof(&key, &but(&claims(), "unknown", "x"))]).await, "unknown claim");
     assert!(passes(&[&signed(&key, &but(&head, "unknown", "x"), &claims())]).await, "unknown header member");
     assert!(passes(&[&proof(&key, &claims())]).await, "a good proof at the end");
+}
+
+/// Token exchange over the wire: RFC 8693 with the proofs of RFC 9449.
+#[tokio::test]
+async fn a_bound_token_is_exchanged_by_its_holder_alone() {
+    let mut bound = Bound::start().await;
+    let issuer = bound.server.issuer.clone();
+    let new = NewClient {
+        algorithm: Algorithm::Es256,
+        exchange: Exchange {
+            from: [issuer].into(),
+            impersonation: false,
+            to: ["https://stock.example".into()].into(),
+        },
+        grants: [Grant::ClientCredentials, Grant::TokenExchange].into(),
+        ..NewClient::default()
+    };
+    let (client, secret) = bound.server.admin.add_client(new).await.unwrap();
+    bound.who = Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() };
+    bound.until_known().await;
+    let (key, thief) = (key(), key());
+    let nonce = bound.nonce(&key).await;
+    let token = bound.ask(&[&proof(&key, &bound.claims("1", &nonce))]).await.json();
+    let form = format!(
+        "grant_type=urn:ietf:params:oauth:grant-type:token-exchange&subject_token={}&subject_token_type={}",
+        token["access_token"].as_str().unwrap(),
+        "urn:ietf:params:oauth:token-type:access_token"
+    );
+    let refused = (400, "invalid_request".to_owned());
+    assert_eq!(bound.send("/token", &form, &[]).await.refusal(), refused, "without a proof");
+    let other = proof(&thief, &bound.claims("2", &nonce));
+    assert_eq!(bound.send("/token", &form, &[&other]).await.refusal(), refused, "with another key");
+    let answer = bound.send("/token", &form, &[&proof(&key, &bound.claims("3", &nonce))]).await;
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.header("cache-control"), "no-store");
+    let answer = answer.json();
+    assert_eq!(answer["token_type"], "DPoP");
+    assert_eq!(answer["issued_token_type"], "urn:ietf:params:oauth:token-type:access_token");
+    let shown = format!("token={}", answer["access_token"].as_str().unwrap());
+    let shown = bound.send("/introspect", &shown, &[]).await.json();
+    assert_eq!(shown["cnf"]["jkt"], key.public().thumbprint());
+    assert_eq!(shown["aud"], "https://stock.example");
+    assert_eq!(shown["act"]["sub"], bound.who.id.as_str());
+    let metadata = bound.server.get("/.well-known/openid-configuration").await.json();
+    let grants = metadata["grant_types_supported"].as_array().unwrap();
+    assert!(grants.contains(&json!("urn:ietf:params:oauth:grant-type:token-exchange")));
+    bound.server.stop().await;
 }

@@ -490,10 +490,7 @@ fn rfc8414_s3_1_addresses() {
     let metadata = discovery::metadata(&tenant, &[Algorithm::MlDsa65], &AuthMethod::ALL);
     assert_eq!(metadata["token_endpoint"], "https://auth.example.org:8443/tenant/1/token");
     assert_eq!(metadata["issuer"], "https://auth.example.org:8443/tenant/1");
-    assert_eq!(
-        metadata["grant_types_supported"],
-        json!(["authorization_code", "client_credentials", "refresh_token"])
-    );
+    assert_eq!(metadata["grant_types_supported"], json!(Grant::ALL.map(Grant::name)));
     for endpoint in ["token", "introspection", "revocation"] {
         let mut methods = AuthMethod::ALL.map(AuthMethod::name).to_vec();
         // RFC 7662 §2.1: who introspects must have proved who it is.

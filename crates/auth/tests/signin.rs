@@ -462,7 +462,7 @@ async fn passkeys_are_changed_only_by_who_has_just_signed_in() {
     let (clock, mut config) = (ManualClock::new(), config(directory.path()));
     config.tls.mode = TlsMode::PlainBehindProxy;
     config.issuer = Some("https://auth.example.org".into());
-    let world = World { clock: clock.clone(), randomness: Arc::new(OsRandomness), store: None };
+    let world = World { clock: clock.clone(), ..World::default() };
     let server = shop(config, world).await;
     let cookie = |head: &str, name: &str| {
         let start = format!("set-cookie: {name}=");

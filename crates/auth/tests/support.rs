@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::task::{Context, Poll, Waker};
 
 use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Bytes;
 use hyper::{Request, Response, StatusCode};
@@ -20,7 +20,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use sealstone_auth::admin::{Admin, NewClient};
 use sealstone_auth::clock::OsRandomness;
-use sealstone_auth::keys::{Policy, Sealer};
+use sealstone_auth::keys::{Policy, Sealer, Secret};
 use sealstone_auth::outbound::{KeySets, Outbound, SystemResolver};
 use sealstone_auth::protocol::access_token::OwnToken;
 use sealstone_auth::protocol::client_auth::{Means, Proof, Shown};
@@ -34,7 +34,7 @@ use sealstone_auth::store::{
 };
 use sealstone_auth::verifiers::Verifiers;
 use sealstone_auth::{Clock, Config, Error, Issuer, Server, Store, World};
-use sealstone_jose::{Algorithm, UnixSeconds};
+use sealstone_jose::{Algorithm, PrivateKey, UnixSeconds};
 use serde_json::Value;
 use tokio::net::TcpStream;
 use tokio::sync::oneshot;
@@ -142,13 +142,35 @@ impl House {
 
     /// The token endpoint's flow, by client_secret_basic.
     pub fn ask(&self, who: &Credentials, form: &str) -> Result<TokenResponse, OAuthError> {
-        let snapshot = self.live.snapshot();
+        self.ask_with(who, form, Confirmation::default())
+    }
+
+    /// The same, where the request shows to hold keys.
+    pub fn ask_with(
+        &self,
+        who: &Credentials,
+        form: &str,
+        confirmation: Confirmation,
+    ) -> Result<TokenResponse, OAuthError> {
+        // Client credentials and token exchange wait for nothing.
+        let mut answer = pin!(self.wait_with(who, form, confirmation));
+        match answer.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
+            Poll::Ready(answer) => answer,
+            Poll::Pending => panic!("the flow waits"),
+        }
+    }
+
+    /// The same, for a grant that waits for the store.
+    pub async fn wait_with(
+        &self,
+        who: &Credentials,
+        form: &str,
+        confirmation: Confirmation,
+    ) -> Result<TokenResponse, OAuthError> {
+        let snapshot = self.live.snapshot_owned();
         let parameters = Parameters::parse(form.as_bytes())?;
         let caller = self.caller(who, &parameters, &snapshot)?;
-        let bearer = Confirmation::default();
-        let ground = self.ground(&snapshot, &bearer);
-        // Client credentials wait for nothing.
-        at_once(token::answer(&caller, &parameters, ground))
+        token::answer(&caller, &parameters, self.ground(&snapshot, &confirmation)).await
     }
 
     /// What a flow stands on.
@@ -237,6 +259,16 @@ impl House {
         let caller = self.caller(who, &parameters, &snapshot).unwrap();
         let bearer = Confirmation::default();
         introspect::answer(&caller, &parameters, self.ground(&snapshot, &bearer)).await.unwrap()
+    }
+
+    /// The server's own ES256 key, as only the server can open it.
+    pub async fn signing_key(&self) -> PrivateKey {
+        let records = self.store.list(Kind::SigningKey, Version::ZERO, self.clock.now()).await.unwrap();
+        let record = records.iter().find(|record| record.id == "ES256/1").unwrap();
+        let body: Value = serde_json::from_slice(&record.body).unwrap();
+        let sealed = URL_SAFE_NO_PAD.decode(body["sealed"].as_str().unwrap()).unwrap();
+        let secret = self.live.sealer().open_sealed(Secret::SigningKey, &record.id, &sealed).unwrap();
+        PrivateKey::from_secret(Algorithm::Es256, &secret).unwrap()
     }
 
     pub async fn revoke(&self, who: &Credentials, form: &str) -> Result<Option<String>, OAuthError> {

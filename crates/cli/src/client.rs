@@ -8,7 +8,7 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AuthMethod, Client, CodeFlow, Consent, Grant, NewClient, RedirectUri, RefreshLifetime,
+    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, NewClient, RedirectUri, RefreshLifetime,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -43,6 +43,8 @@ Examples:
   sealstone client add --id billing --auth-method private_key_jwt --jwks billing.jwks
   sealstone client add --id billing --auth-method tls_client_auth --tls-client-auth-san-dns billing.example.org
   sealstone client add --id billing --auth-method self_signed_tls_client_auth --certificate billing.pem
+  sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
+    --exchange-to https://stock.example
   sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
   sealstone client add --id app --auth-method none --redirect-uri http://127.0.0.1/callback --scope openid
 
@@ -88,6 +90,19 @@ pub(crate) struct Add {
     /// How long its tokens live, as in 15m
     #[arg(long, value_name = "TIME", default_value = "15m", value_parser = parse_span)]
     lifetime: Duration,
+    /// What it may ask the token endpoint for, a URN also by its last word; may be given more than once. Without it, what
+    /// fits the rest
+    #[arg(long, value_name = "GRANT", value_parser = flags::grant(), hide_possible_values = true)]
+    grant: Vec<Grant>,
+    /// An audience whose tokens it may exchange, as a rule one it answers for; may be given more than once
+    #[arg(long, value_name = "AUDIENCE", requires = "exchange_to")]
+    exchange_from: Vec<String>,
+    /// An audience that it may exchange them for; may be given more than once
+    #[arg(long, value_name = "AUDIENCE", requires = "exchange_from")]
+    exchange_to: Vec<String>,
+    /// Leave it out of the tokens it exchanges: nobody will see that it acts for their subject
+    #[arg(long, requires = "exchange_to")]
+    impersonation: bool,
     /// Where people are sent back to, which lets it use the authorization code grant; may be given more than once
     #[arg(long, value_name = "URI", value_parser = flags::redirect_uri)]
     redirect_uri: Vec<RedirectUri>,
@@ -101,7 +116,7 @@ pub(crate) struct Add {
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
     refresh_lifetime: Duration,
     /// It gets no tokens: it only asks about those of others
-    #[arg(long)]
+    #[arg(long, conflicts_with = "grant")]
     introspect_only: bool,
     /// Write the secret to this file, for its owner alone, instead of printing it
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
@@ -190,6 +205,11 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
             refresh_lifetime_seconds: RefreshLifetime(options.refresh_lifetime.as_secs()),
         },
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
+        exchange: Exchange {
+            from: options.exchange_from.into_iter().collect(),
+            impersonation: options.impersonation,
+            to: options.exchange_to.into_iter().collect(),
+        },
         grants,
         tls_client_certificate_bound_access_tokens: options.auth.tls_client_certificate_bound_access_tokens,
         id: options.id,
@@ -242,11 +262,14 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     }
 }
 
-/// What fits the rest: people for a client that they can be sent back to, itself for one that proves who it is.
+/// What is asked for, or what fits the rest: people for a client that they can be sent back to, itself for one that proves who it is.
 fn grants(options: &Add) -> BTreeSet<Grant> {
     let mut grants = BTreeSet::new();
     if options.introspect_only {
         return grants;
+    }
+    if !options.grant.is_empty() {
+        return options.grant.iter().copied().collect();
     }
     if options.auth.auth_method != AuthMethod::None {
         grants.insert(Grant::ClientCredentials);
@@ -282,6 +305,7 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("scopes", scopes.join(" ")),
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
+            ("exchanges", exchanges(&client.exchange)),
             ("sends back to", redirect_uris(client)),
             ("auth method", client.authentication.method().name().to_owned()),
             client_auth::known_by(client).unwrap_or_default(),
@@ -299,6 +323,16 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
         }
     }
     Ok(())
+}
+
+/// `tokens for A B into tokens for C`; empty if it may exchange none.
+fn exchanges(policy: &Exchange) -> String {
+    if policy.is_none() {
+        return String::new();
+    }
+    let names = |names: &BTreeSet<String>| names.iter().map(String::as_str).collect::<Vec<_>>().join(" ");
+    let unseen = if policy.impersonation { ", unseen" } else { "" };
+    format!("tokens for {} into tokens for {}{unseen}", names(&policy.from), names(&policy.to))
 }
 
 fn lifetime(client: &Client) -> String {
@@ -326,6 +360,9 @@ fn row(client: &Client) -> Value {
         "token_lifetime_seconds": client.token_lifetime_seconds,
     });
     client_auth::members(client, &mut row);
+    if !client.exchange.is_none() {
+        row["exchange"] = json!(client.exchange);
+    }
     if client.dpop_bound_access_tokens {
         row["dpop_bound_access_tokens"] = true.into();
     }

@@ -16,7 +16,7 @@ use crate::flags;
 use crate::terminal::Safe;
 
 /// The most that a file of keys or certificates may be.
-const MAX_KEYS: usize = 1_048_576;
+pub(crate) const MAX_KEYS: usize = 1_048_576;
 
 /// Options of `client add`.
 #[derive(Args)]

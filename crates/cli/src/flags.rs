@@ -1,7 +1,7 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
-use sealstone_auth::{AuthMethod, RedirectUri};
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use sealstone_auth::{AuthMethod, Grant, RedirectUri};
 use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
@@ -26,6 +26,16 @@ pub(crate) fn auth_method() -> impl TypedValueParser<Value = AuthMethod> {
 pub(crate) fn mac() -> impl TypedValueParser<Value = MacAlgorithm> {
     PossibleValuesParser::new(MacAlgorithm::ALL.map(MacAlgorithm::name))
         .try_map(|name| name.parse::<MacAlgorithm>().map_err(|_| "unknown MAC"))
+}
+
+/// A grant by its registered name, or by the last word of one that is a URN.
+pub(crate) fn grant() -> impl TypedValueParser<Value = Grant> {
+    let last = |grant: Grant| grant.name().rsplit(':').next().unwrap_or_default();
+    PossibleValuesParser::new(Grant::ALL.map(|grant| PossibleValue::new(grant.name()).alias(last(grant))))
+        .try_map(move |name| {
+            let known = Grant::ALL.into_iter().find(|known| known.name() == name || last(*known) == name);
+            known.ok_or("unknown grant")
+        })
 }
 
 /// An address that people may be sent back to.

@@ -12,6 +12,7 @@ mod clock;
 mod error;
 mod files;
 mod flags;
+mod issuer;
 mod jwt;
 mod key;
 mod keyfile;
@@ -71,6 +72,9 @@ enum Command {
     /// Add, list and remove the server's clients
     #[command(subcommand)]
     Client(client::Command),
+    /// Add, list and remove the issuers whose assertions the server takes for a grant
+    #[command(subcommand)]
+    Issuer(issuer::Command),
     /// Add, list and remove the people who may sign in at the server
     #[command(subcommand)]
     User(user::Command),
@@ -109,6 +113,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Jwt(command) => jwt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),
+        Command::Issuer(command) => issuer::run(command, terminal),
         Command::User(command) => user::run(command, terminal),
         Command::Quickstart(options) => quickstart::run(&options, terminal),
         Command::Completions(options) => manual::completions(&options, terminal),

@@ -38,6 +38,7 @@ macro_rules! transcripts {
 transcripts! {
     client
     edges
+    issuer
     jwt
     key
     quickstart

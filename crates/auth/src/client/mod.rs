@@ -3,6 +3,7 @@
 mod authentication;
 mod certificate;
 mod code_flow;
+mod exchange;
 mod jwks_uri;
 mod secret;
 
@@ -22,6 +23,7 @@ pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentic
 pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};
 pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
+pub use exchange::Exchange;
 pub use jwks_uri::{JwksUri, KeySource};
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
@@ -42,6 +44,8 @@ pub struct Client {
     pub created_at: UnixSeconds,
     /// Whether each token request must come with a DPoP proof, RFC 9449 §5.2.
     pub dpop_bound_access_tokens: bool,
+    /// Which tokens it may exchange, and for what.
+    pub exchange: Exchange,
     /// What it may ask the token endpoint for. Empty for a resource server that only introspects.
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
@@ -65,20 +69,32 @@ pub enum Grant {
     AuthorizationCode,
     /// RFC 6749 §4.4.
     ClientCredentials,
+    /// RFC 7523 §2.1.
+    JwtBearer,
     /// RFC 6749 §6, for what a person has granted together with the scope `offline_access`.
     RefreshToken,
+    /// RFC 8693 §2.1.
+    TokenExchange,
 }
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 3] = [Grant::AuthorizationCode, Grant::ClientCredentials, Grant::RefreshToken];
+    pub const ALL: [Grant; 5] = [
+        Grant::AuthorizationCode,
+        Grant::ClientCredentials,
+        Grant::JwtBearer,
+        Grant::RefreshToken,
+        Grant::TokenExchange,
+    ];
 
     /// Its `grant_type`.
     pub const fn name(self) -> &'static str {
         match self {
             Grant::AuthorizationCode => "authorization_code",
             Grant::ClientCredentials => "client_credentials",
+            Grant::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
             Grant::RefreshToken => "refresh_token",
+            Grant::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
         }
     }
 }
@@ -113,6 +129,8 @@ struct Body {
     created_at: u64,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     dpop_bound_access_tokens: bool,
+    #[serde(default, skip_serializing_if = "Exchange::is_none")]
+    exchange: Exchange,
     grants: BTreeSet<Grant>,
     /// A JWK set, RFC 7517 §5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -164,6 +182,7 @@ impl Client {
             code_flow: self.code_flow.clone(),
             created_at: self.created_at.0,
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
+            exchange: self.exchange.clone(),
             grants: self.grants.clone(),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
@@ -197,6 +216,7 @@ impl Client {
             tls_client_certificate_bound_access_tokens: body.tls_client_certificate_bound_access_tokens,
             created_at: UnixSeconds(body.created_at),
             dpop_bound_access_tokens: body.dpop_bound_access_tokens,
+            exchange: body.exchange,
             grants: body.grants,
             id: record.id.clone(),
             name: body.name,

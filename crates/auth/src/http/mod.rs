@@ -135,7 +135,9 @@ async fn token_response(app: &App, request: Request<Body>) -> Result<Response, R
     let snapshot = form.snapshot(&app.live);
     let proof = form.prove(app, &snapshot).await?;
     let x5t_s256 = client_certificate::binding(proof.client(), form.certificate.as_ref())?;
-    let confirmation = Confirmation { jkt: form.jkt(app, proof.client()).await?, x5t_s256 };
+    let jkt = form.jkt(app, proof.client()).await;
+    let jkt = jkt.map_err(|error| Refusal::OAuth { error, client: Some(proof.client().id.clone()) })?;
+    let confirmation = Confirmation { jkt, x5t_s256 };
     let caller = proof.complete(app.live.store(), app.clock.now()).await?;
     let ground = app.ground(&snapshot, &confirmation);
     let granted =

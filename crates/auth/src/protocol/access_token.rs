@@ -139,18 +139,20 @@ pub fn check(
 }
 
 impl OwnToken {
-    /// Whether it is neither revoked itself, nor with its family, nor by the removal of its client. A client registered again under the same
+    /// Whether it is neither revoked itself, nor with its family or the token that it was exchanged from, nor by the
+    /// removal of its client. A client registered again under the same
     /// id does not revive the tokens of the first, save those of the second in which it was registered again.
     pub fn is_active(&self, snapshot: &Snapshot) -> bool {
         let client = snapshot.clients.by_id(&self.client_id);
         client.is_some_and(|client| client.created_at <= self.issued_at)
-            && !snapshot.revocations.contains(&self.jti)
-            && !self.family().is_some_and(|family| snapshot.revocations.contains(family))
+            && !self.line().any(|id| snapshot.revocations.contains(id))
     }
 
-    /// The family that it is revoked with, see [`issue`].
-    fn family(&self) -> Option<&str> {
-        self.jti.split_once('.').map(|(family, _)| family)
+    /// What it is revoked with: its own id, and before each dot the id of its family or of a token that it was exchanged
+    /// from, see [`issue`].
+    fn line(&self) -> impl Iterator<Item = &str> {
+        let dots = self.jti.match_indices('.').map(|(at, _)| &self.jti[..at]);
+        dots.chain([self.jti.as_str()])
     }
 
     /// For whom.

@@ -192,7 +192,7 @@ struct Claimed<'a> {
 }
 
 /// RFC 7523 §3, item 4: over, or too far away.
-fn check_end(exp: f64, now: UnixSeconds) -> Result<(), &'static str> {
+pub(super) fn check_end(exp: f64, now: UnixSeconds) -> Result<(), &'static str> {
     let (now, leeway) = (now.0 as f64, LEEWAY_SECONDS as f64);
     if now >= exp + leeway {
         return Err("is over");

@@ -56,6 +56,7 @@ pub async fn answer(
         "iat",
         "iss",
         "jti",
+        "may_act",
         "scope",
         "sub",
     ] {

@@ -14,6 +14,8 @@
 //! | [`dpop`] | who holds the key of a token, by a signed proof | 9449 |
 //! | `target` | what a token is good for | 6749 §3.3, 8707 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
+//! | [`token_exchange`] | token exchange | 8693 |
+//! | [`jwt_bearer`] | assertions of others as a grant | 7521, 7523 |
 //! | [`token_code`] | authorization code grant | 6749 §4.1.3, 7636 §4.6 |
 //! | [`token_refresh`] | refresh token grant, rotation | 6749 §6, 9700 §4.14 |
 //! | `id_token`, [`userinfo`] | who signed in | OpenID Connect Core §2 and §5.3 |
@@ -35,6 +37,7 @@ pub mod error;
 pub mod granted;
 pub(crate) mod id_token;
 pub mod introspect;
+pub mod jwt_bearer;
 pub mod parameters;
 pub mod redirect;
 pub mod revoke;
@@ -42,6 +45,7 @@ pub(crate) mod target;
 pub mod token;
 pub mod token_client;
 pub mod token_code;
+pub mod token_exchange;
 pub mod token_refresh;
 pub mod userinfo;
 

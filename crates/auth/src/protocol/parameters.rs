@@ -9,8 +9,8 @@ use super::{Code, OAuthError};
 /// so they are wiped and never printed.
 pub struct Parameters(Vec<(String, Zeroizing<String>)>);
 
-/// RFC 8707 §2 lets `resource` repeat.
-const REPEATABLE: [&str; 1] = ["resource"];
+/// RFC 8707 §2 lets `resource` repeat, RFC 8693 §2.1 `audience`.
+const REPEATABLE: [&str; 2] = ["audience", "resource"];
 /// More than any flow has; bounds the search for repeated names.
 const MOST: usize = 64;
 

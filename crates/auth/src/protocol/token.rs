@@ -5,7 +5,7 @@ use sealstone_jose::UnixSeconds;
 use serde::Serialize;
 
 use super::{Authenticated, Code, Confirmation, OAuthError, Parameters};
-use super::{dpop, granted, token_client, token_code, token_refresh};
+use super::{dpop, granted, jwt_bearer, token_client, token_code, token_exchange, token_refresh};
 use crate::Error;
 use crate::client::{Client, Grant};
 use crate::clock::Randomness;
@@ -69,6 +69,9 @@ pub struct TokenResponse {
     /// Who signed in, OpenID Connect Core §3.1.3.3.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id_token: Option<String>,
+    /// What was issued, where that is not plain: RFC 8693 §2.2.1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub issued_token_type: Option<&'static str>,
     /// What the next access token is to be had for, RFC 6749 §1.5.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<String>,
@@ -77,6 +80,26 @@ pub struct TokenResponse {
     pub scope: Option<String>,
     /// `Bearer` or `DPoP`, see [`Confirmation::token_type`].
     pub token_type: &'static str,
+}
+
+impl TokenResponse {
+    /// The answer that brings an access token and nothing else.
+    pub(super) fn new(
+        access_token: String,
+        lifetime: u64,
+        scope: Option<String>,
+        confirmation: &Confirmation,
+    ) -> Self {
+        Self {
+            access_token,
+            expires_in: lifetime,
+            id_token: None,
+            issued_token_type: None,
+            refresh_token: None,
+            scope,
+            token_type: confirmation.token_type(),
+        }
+    }
 }
 
 impl std::fmt::Debug for TokenResponse {
@@ -107,6 +130,8 @@ pub async fn answer(
     match grant {
         Grant::AuthorizationCode => token_code::grant(caller, parameters, ground).await,
         Grant::ClientCredentials => token_client::grant(caller, parameters, ground),
+        Grant::JwtBearer => jwt_bearer::grant(caller, parameters, ground).await,
         Grant::RefreshToken => token_refresh::grant(caller, parameters, ground).await,
+        Grant::TokenExchange => token_exchange::grant(caller, parameters, ground),
     }
 }

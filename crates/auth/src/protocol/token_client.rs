@@ -31,12 +31,5 @@ pub fn grant(
         subject: &client.id,
     };
     let access_token = access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?;
-    Ok(TokenResponse {
-        id_token: None,
-        refresh_token: None,
-        access_token,
-        expires_in: lifetime,
-        scope,
-        token_type: ground.confirmation.token_type(),
-    })
+    Ok(TokenResponse::new(access_token, lifetime, scope, ground.confirmation))
 }

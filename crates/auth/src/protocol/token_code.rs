@@ -96,7 +96,16 @@ async fn issue(
         false => None,
     };
     let (scope, token_type) = (granted.scope.clone(), ground.confirmation.token_type());
-    Ok(TokenResponse { access_token, expires_in, id_token, refresh_token, scope, token_type })
+    let issued_token_type = None;
+    Ok(TokenResponse {
+        access_token,
+        expires_in,
+        id_token,
+        issued_token_type,
+        refresh_token,
+        scope,
+        token_type,
+    })
 }
 
 async fn begin_family(client: &Client, code: &CodeRecord, ground: Ground<'_>) -> Result<String, OAuthError> {

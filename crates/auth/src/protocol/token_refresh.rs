@@ -118,7 +118,16 @@ fn answer(
     };
     let refresh_token = Some(token(&granted.family, generation, ground.refresh_key));
     let token_type = ground.confirmation.token_type();
-    Ok(TokenResponse { access_token, expires_in, id_token, refresh_token, scope, token_type })
+    let issued_token_type = None;
+    Ok(TokenResponse {
+        access_token,
+        expires_in,
+        id_token,
+        issued_token_type,
+        refresh_token,
+        scope,
+        token_type,
+    })
 }
 
 /// Where a token stands in its family.

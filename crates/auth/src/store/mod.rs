@@ -76,13 +76,15 @@ pub enum Kind {
     SigningKey,
     /// A value that may be used once, named by its hash.
     SingleUse,
+    /// An issuer whose assertions are taken for a grant.
+    TrustedIssuer,
     /// A person, named by the username.
     User,
 }
 
 impl Kind {
     /// The kinds whose versions are drawn from a counter.
-    pub const WATCHED: [Kind; 3] = [Kind::Client, Kind::Revocation, Kind::SigningKey];
+    pub const WATCHED: [Kind; 4] = [Kind::Client, Kind::Revocation, Kind::SigningKey, Kind::TrustedIssuer];
 
     /// The name in the database.
     pub const fn name(self) -> &'static str {
@@ -96,13 +98,14 @@ impl Kind {
             Kind::SigningKey => "signing-key",
             Kind::SingleUse => "single-use",
             Kind::Subject => "subject",
+            Kind::TrustedIssuer => "trusted-issuer",
             Kind::User => "user",
         }
     }
 
     /// Whether versions come from the kind's counter.
     pub const fn is_watched(self) -> bool {
-        matches!(self, Kind::Client | Kind::Revocation | Kind::SigningKey)
+        matches!(self, Kind::Client | Kind::Revocation | Kind::SigningKey | Kind::TrustedIssuer)
     }
 
     /// Whether records of this kind are only ever added (and end by themselves), so that "everything after v"
@@ -132,6 +135,8 @@ pub struct Versions {
     pub revocations: Version,
     /// Of the signing keys.
     pub signing_keys: Version,
+    /// Of the trusted issuers.
+    pub trusted_issuers: Version,
 }
 
 /// A record as stored.

@@ -77,6 +77,7 @@ impl Store for Sqlite {
                     "client" => versions.clients = latest,
                     "revocation" => versions.revocations = latest,
                     "signing-key" => versions.signing_keys = latest,
+                    "trusted-issuer" => versions.trusted_issuers = latest,
                     _ => {}
                 }
             }

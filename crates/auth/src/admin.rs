@@ -13,6 +13,7 @@ use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 
 use crate::Error;
+use crate::audit::{Book, Event, What};
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
     ClientSecret, CodeFlow, Exchange, Grant, KeySource, SharedSecret,
@@ -37,6 +38,8 @@ pub struct Admin {
     algorithms: Vec<Algorithm>,
     allow_private_addresses: bool,
     auth_methods: Vec<AuthMethod>,
+    /// Where changes are written down, if they are.
+    book: Option<Book>,
     /// Whether this server's listener asks for certificates.
     certificates: bool,
     clock: Arc<dyn Clock>,
@@ -166,7 +169,8 @@ impl Admin {
         config.check()?;
         data_dir::create(&config.data_dir)?;
         let store = Sqlite::open(&data_dir::store(&config.data_dir))?;
-        Ok(Self::new(config, Arc::new(store), Arc::new(SystemClock), Arc::new(OsRandomness)))
+        let admin = Self::new(config, Arc::new(store), Arc::new(SystemClock), Arc::new(OsRandomness));
+        Ok(admin.with_book(Book::of(&config.audit, &config.data_dir, Arc::new(OsRandomness))))
     }
 
     /// An administrator of a store that is open already.
@@ -180,6 +184,7 @@ impl Admin {
             algorithms: config.tokens.algorithms.clone(),
             allow_private_addresses: config.outbound.allow_private_addresses,
             auth_methods: config.auth_methods(),
+            book: None,
             certificates: config.asks_for_certificates(),
             clock,
             configured: config.trusted_issuers.iter().map(|one| (one.issuer.clone(), one.rule())).collect(),
@@ -199,6 +204,31 @@ impl Admin {
         Self { sealer: Some(sealer), ..self }
     }
 
+    /// Whose changes are written down in `book`.
+    #[must_use]
+    pub fn with_book(self, book: Option<Book>) -> Self {
+        Self { book, ..self }
+    }
+
+    /// That what is about to be changed can be written down. If it cannot, nothing is changed.
+    async fn can_note(&self) -> Result<(), Error> {
+        match &self.book {
+            Some(book) => book.check(&*self.sealer().await?, self.clock.now()),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes down what was changed: who, in the member `name`.
+    async fn note(&self, what: What, name: &'static str, who: &str) -> Result<(), Error> {
+        match &self.book {
+            Some(book) => {
+                let event = Event::new(what, self.clock.now()).with(name, who);
+                book.write(event, &*self.sealer().await?)
+            }
+            None => Ok(()),
+        }
+    }
+
     /// Registers a client and draws its secret, where its method has one. The secret is not kept and cannot be shown
     /// again.
     /// Errors: `ClientInvalid`, `ClientExists`.
@@ -208,6 +238,7 @@ impl Admin {
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
+        self.can_note().await?;
         let (authentication, secret) = self.enrol(&id, new.authentication).await?;
         let now = self.clock.now();
         let client = Client {
@@ -229,7 +260,10 @@ impl Admin {
         let record =
             NewRecord { kind: Kind::Client, id: id.clone(), expires_at: None, body: client.to_body()? };
         match self.store.insert(record, now).await? {
-            Write::Done(_) => Ok((client, secret)),
+            Write::Done(_) => {
+                self.note(What::ClientRegistered, "client", &id).await?;
+                Ok((client, secret))
+            }
             Write::Refused => Err(Error::ClientExists { id }),
         }
     }
@@ -289,8 +323,9 @@ impl Admin {
             Some(version) => version,
             None => self.store.read(Kind::Client, id, self.clock.now()).await?.ok_or_else(unknown)?.version,
         };
+        self.can_note().await?;
         match self.store.remove(Kind::Client, id, expected).await? {
-            Write::Done(_) => Ok(()),
+            Write::Done(_) => self.note(What::ClientRemoved, "client", id).await,
             Write::Refused => Err(unknown()),
         }
     }

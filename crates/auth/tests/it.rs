@@ -2,6 +2,8 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod assertions;
+mod audit;
+mod audit_chain;
 mod authority;
 mod client_secret_jwt;
 mod code;

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod audit;
 mod client;
 mod client_auth;
 mod clock;
@@ -78,6 +79,9 @@ enum Command {
     /// Add, list and remove the people who may sign in at the server
     #[command(subcommand)]
     User(user::Command),
+    /// Check and read the server's audit log
+    #[command(subcommand)]
+    Audit(audit::Command),
     /// Show a token server at work, from nothing, on this machine
     Quickstart(quickstart::Options),
     /// Print the completions of a shell
@@ -115,6 +119,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),
         Command::User(command) => user::run(command, terminal),
+        Command::Audit(command) => audit::run(command, terminal),
         Command::Quickstart(options) => quickstart::run(&options, terminal),
         Command::Completions(options) => manual::completions(&options, terminal),
         Command::Man(options) => manual::man(&options, terminal),

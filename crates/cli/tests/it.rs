@@ -2,5 +2,6 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod auditing;
 mod serving;
 mod transcript;

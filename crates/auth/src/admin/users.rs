@@ -2,6 +2,7 @@
 
 use super::Admin;
 use crate::Error;
+use crate::audit::What;
 use crate::clock::random_id;
 use crate::people::{Password, PasswordHash, User, normalised, user};
 use crate::store::{Kind, Version, Write};
@@ -36,6 +37,7 @@ impl Admin {
             Some(password) => Some(self.hash(password).await?),
             None => None,
         };
+        self.can_note().await?;
         let now = self.clock.now();
         let user = User {
             created_at: now,
@@ -50,7 +52,10 @@ impl Admin {
             username,
         };
         match user::insert(&*self.store, &user, now).await? {
-            Write::Done(_) => Ok(user),
+            Write::Done(_) => {
+                self.note(What::UserAdded, "user", &user.username).await?;
+                Ok(user)
+            }
             Write::Refused => Err(Error::UserExists { username: user.username }),
         }
     }
@@ -67,10 +72,12 @@ impl Admin {
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn remove_user(&self, name: &str) -> Result<(), Error> {
         let username = username(name)?;
+        self.can_note().await?;
         loop {
             let (user, version) = self.known(&username).await?;
             if let Write::Done(_) = self.store.remove(Kind::User, &username, version).await? {
-                return user::forget(&*self.store, &user.sub, self.clock.now()).await;
+                user::forget(&*self.store, &user.sub, self.clock.now()).await?;
+                return self.note(What::UserRemoved, "user", &username).await;
             }
         }
     }
@@ -82,7 +89,7 @@ impl Admin {
         // Before the work: a wrong name is told at once.
         self.known(&username).await?;
         let hash = self.hash(password).await?;
-        self.change(&username, |user| User {
+        self.change(What::PasswordSet, &username, |user| User {
             generation: user.generation.saturating_add(1),
             password: Some(hash.clone()),
             ..user
@@ -93,7 +100,7 @@ impl Admin {
     /// Takes away every passkey; every session of the user ends.
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn remove_passkeys(&self, name: &str) -> Result<User, Error> {
-        self.change(&username(name)?, |user| User {
+        self.change(What::PasskeyRemoved, &username(name)?, |user| User {
             generation: user.generation.saturating_add(1),
             passkeys: Vec::new(),
             ..user
@@ -104,8 +111,9 @@ impl Admin {
     /// Lets a user sign in no longer and ends every session, or lets them sign in again.
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn set_disabled(&self, name: &str, disabled: bool) -> Result<User, Error> {
+        let what = if disabled { What::UserDisabled } else { What::UserEnabled };
         // A session from before must not come back to life when the user is enabled again.
-        self.change(&username(name)?, |user| User {
+        self.change(what, &username(name)?, |user| User {
             disabled,
             generation: user.generation.saturating_add(u64::from(disabled)),
             ..user
@@ -114,12 +122,14 @@ impl Admin {
     }
 
     /// Changes a user; if somebody else changes them meanwhile, changes what they have become.
-    async fn change(&self, username: &str, change: impl Fn(User) -> User) -> Result<User, Error> {
+    async fn change(&self, what: What, username: &str, change: impl Fn(User) -> User) -> Result<User, Error> {
+        self.can_note().await?;
         loop {
             let (user, version) = self.known(username).await?;
             let changed = change(user);
             let written = self.store.replace(changed.to_record()?, version, self.clock.now()).await?;
             if let Write::Done(_) = written {
+                self.note(what, "user", username).await?;
                 return Ok(changed);
             }
         }

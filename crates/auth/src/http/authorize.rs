@@ -11,7 +11,8 @@ use super::answer::{Refusal, Seen, noted};
 use super::forms::{check_form_token, form_token};
 use super::pages::{self, Consent, Failure};
 use super::people::{login_page, see_other, session_of};
-use super::{App, read_form};
+use super::{App, audited, read_form};
+use crate::audit::What;
 use crate::client::Client;
 use crate::people::Session;
 use crate::protocol::authorize::{self, AFTER, Next, Refused};
@@ -64,9 +65,18 @@ async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal
     if form.required("decision")? == "allow" {
         return go_on(app, &headers, &parameters, true).await;
     }
-    Ok(match read(app, &parameters) {
-        Ok(request) => back(&request.denied(&app.issuer), request.client(), None),
-        Err(refused) => refused_response(refused),
+    Ok(match (read(app, &parameters), session) {
+        (Ok(request), session) => {
+            let client = request.client();
+            let mut response = back(&request.denied(&app.issuer), client, None);
+            let denied = audited::event(app, What::ConsentDenied).with("client", &client.id);
+            audited::tell(
+                &mut response,
+                denied.with_some("sub", session.as_ref().map(|session| &*session.sub)),
+            );
+            response
+        }
+        (Err(refused), _) => refused_response(refused),
     })
 }
 
@@ -120,7 +130,14 @@ async fn step(
             }
             let redirect =
                 authorize::issue(request, &session, &app.issuer, store, app.live.randomness(), now).await?;
-            Ok(back(&redirect, client, None))
+            let mut response = back(&redirect, client, None);
+            let scope: Vec<&str> = request.scopes().collect();
+            for what in [agreed.then_some(What::ConsentGiven), Some(What::AuthorizationIssued)] {
+                let Some(what) = what else { continue };
+                let event = audited::event(app, what).with("client", &client.id).with("sub", &session.sub);
+                audited::tell(&mut response, event.with("scope", &scope.join(" ")));
+            }
+            Ok(response)
         }
         (Next::AskConsent, Some(session)) => {
             ask_consent(app, headers, request, &session, &query_of(parameters, &[]))

@@ -16,8 +16,9 @@ use super::forms::{Cookie, check_form_token, form_token};
 use super::pages::{self, AskPasskey, Asset, Failure, Login, Logout, Notice, SignedIn as SignedInPage};
 use super::passkeys;
 use super::serve::Peer;
-use super::{App, Form, only};
+use super::{App, Form, audited, only};
 use crate::Error;
+use crate::audit::What;
 use crate::issuer::Issuer;
 use crate::people::login::{Attempt, Outcome, SignedIn, attempt};
 use crate::people::throttle::Held;
@@ -102,7 +103,7 @@ async fn post_login(State(app): State<Arc<App>>, request: Request<Body>) -> Resp
     match attempt(&app.people, attempted, app.live.store(), now, app.live.randomness()).await {
         Ok(Outcome::In(signed_in)) => enter(&app, &headers, &signed_in, query).await,
         Ok(Outcome::Refused { hint }) => noted(again(WRONG), denied(&hint)),
-        Ok(Outcome::Held(held)) => hold(again(&patience(held)), held),
+        Ok(Outcome::Held(held)) => hold(&app, again(&patience(held)), held),
         Ok(Outcome::Busy) => busy(),
         Err(cause) => failed(cause),
     }
@@ -129,6 +130,9 @@ pub(super) async fn enter(app: &App, headers: &HeaderMap, signed_in: &SignedIn, 
     Cookie::Known.set(&signed_in.browser, &app.issuer, &mut response);
     // Forms from before belong to nobody any more.
     Cookie::Form.clear(&app.issuer, &mut response);
+    let Session { amr, sub, username, .. } = &signed_in.session;
+    let entered = audited::event(app, What::SignInSucceeded).with("user", username).with("sub", sub);
+    audited::tell(&mut response, entered.with("amr", &amr.join(" ")));
     response
 }
 
@@ -164,7 +168,10 @@ async fn post_logout(State(app): State<Arc<App>>, request: Request<Body>) -> Res
     {
         return failed(cause);
     }
-    signed_out(&app.issuer)
+    let mut response = signed_out(&app.issuer);
+    let left = audited::event(&app, What::SignOut).with("user", &session.username);
+    audited::tell(&mut response, left.with("sub", &session.sub));
+    response
 }
 
 /// A file that pages load.
@@ -259,8 +266,10 @@ fn patience(held: Held) -> String {
 }
 
 /// RFC 6585 §4.
-fn hold(response: Response, held: Held) -> Response {
+fn hold(app: &App, response: Response, held: Held) -> Response {
     let mut response = with_status(StatusCode::TOO_MANY_REQUESTS, response);
+    let throttled = audited::event(app, What::SignInThrottled).with_number("seconds", held.seconds);
+    audited::tell(&mut response, throttled);
     response.headers_mut().insert(RETRY_AFTER, held.seconds.into());
     noted(response, denied("too many attempts have failed"))
 }

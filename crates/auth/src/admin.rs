@@ -12,12 +12,14 @@ use std::sync::Arc;
 use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 
+use zeroize::Zeroizing;
+
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, KeySource, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, KeySource, SecretHash, SharedSecret,
 };
-use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
+use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
 use crate::data_dir;
 use crate::keys::Sealer;
@@ -203,29 +205,68 @@ impl Admin {
     /// again.
     /// Errors: `ClientInvalid`, `ClientExists`.
     pub async fn add_client(&self, new: NewClient) -> Result<(Client, Option<ClientSecret>), Error> {
+        self.insert_client(new, None).await
+    }
+
+    /// Registers a client that comes by itself, and draws what it will manage its registration with, RFC 7592 §3.
+    /// Errors: those of [`add_client`](Self::add_client).
+    pub(crate) async fn register_client(
+        &self,
+        new: NewClient,
+    ) -> Result<(Client, Option<ClientSecret>, Zeroizing<String>), Error> {
+        let token = random_secret(&*self.randomness, 32)?;
+        let (client, secret) = self.insert_client(new, Some(SecretHash::of(&token))).await?;
+        Ok((client, secret, token))
+    }
+
+    /// Registers a client in another way. It keeps its id and its secret, which is drawn anew only for another method.
+    /// Of two changes at once the later one counts.
+    /// Errors: `ClientInvalid`, `ClientUnknown`.
+    pub(crate) async fn change_client(
+        &self,
+        id: &str,
+        new: NewClient,
+    ) -> Result<(Client, Option<ClientSecret>), Error> {
+        self.check(id, &new)?;
+        loop {
+            let now = self.clock.now();
+            let found = self.store.read(Kind::Client, id, now).await?;
+            let record = found.ok_or_else(|| Error::ClientUnknown { id: id.to_owned() })?;
+            let was = Client::from_record(&record)?;
+            let has_secret =
+                was.authentication.secret_hash().is_some() || was.authentication.shared_secret().is_some();
+            let keeps = has_secret && new.authentication.method() == was.authentication.method();
+            let (authentication, secret) = match keeps {
+                true => (was.authentication, None),
+                false => self.enrol(id, new.authentication.clone()).await?,
+            };
+            let client = made(id, new.clone(), authentication, was.registration, was.created_at);
+            let body = client.to_body()?;
+            let next = NewRecord { kind: Kind::Client, id: id.to_owned(), expires_at: None, body };
+            if let Write::Done(_) = self.store.replace(next, record.version, now).await? {
+                return Ok((client, secret));
+            }
+        }
+    }
+
+    /// The algorithms that tokens may have.
+    pub(crate) fn algorithms(&self) -> &[Algorithm] {
+        &self.algorithms
+    }
+
+    async fn insert_client(
+        &self,
+        new: NewClient,
+        registration: Option<SecretHash>,
+    ) -> Result<(Client, Option<ClientSecret>), Error> {
         let id = match &new.id {
             Some(id) => id.clone(),
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
-        let (authentication, secret) = self.enrol(&id, new.authentication).await?;
+        let (authentication, secret) = self.enrol(&id, new.authentication.clone()).await?;
         let now = self.clock.now();
-        let client = Client {
-            algorithm: new.algorithm,
-            audiences: new.audiences,
-            authentication,
-            code_flow: new.code_flow,
-            tls_client_certificate_bound_access_tokens: new.tls_client_certificate_bound_access_tokens,
-            created_at: now,
-            dpop_bound_access_tokens: new.dpop_bound_access_tokens,
-            exchange: new.exchange,
-            grants: new.grants,
-            id: id.clone(),
-            name: new.name,
-            resources: new.resources,
-            scopes: new.scopes,
-            token_lifetime_seconds: new.token_lifetime_seconds,
-        };
+        let client = made(&id, new, authentication, registration, now);
         let record =
             NewRecord { kind: Kind::Client, id: id.clone(), expires_at: None, body: client.to_body()? };
         match self.store.insert(record, now).await? {
@@ -402,6 +443,33 @@ impl Admin {
             return invalid("token lifetime", format!("{} seconds", new.token_lifetime_seconds), &hint);
         }
         Ok(())
+    }
+}
+
+/// The client that `new` asks for.
+fn made(
+    id: &str,
+    new: NewClient,
+    authentication: Authentication,
+    registration: Option<SecretHash>,
+    created_at: UnixSeconds,
+) -> Client {
+    Client {
+        algorithm: new.algorithm,
+        audiences: new.audiences,
+        authentication,
+        code_flow: new.code_flow,
+        tls_client_certificate_bound_access_tokens: new.tls_client_certificate_bound_access_tokens,
+        created_at,
+        dpop_bound_access_tokens: new.dpop_bound_access_tokens,
+        exchange: new.exchange,
+        grants: new.grants,
+        id: id.to_owned(),
+        name: new.name,
+        registration,
+        resources: new.resources,
+        scopes: new.scopes,
+        token_lifetime_seconds: new.token_lifetime_seconds,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The configuration: TOML, every value defaulted, nothing unknown let through.
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -38,6 +39,8 @@ pub struct Config {
     pub outbound: Outbound,
     /// The cost of passwords.
     pub passwords: Passwords,
+    /// Clients that register themselves.
+    pub registration: Registration,
     /// How long people stay signed in.
     pub sessions: Sessions,
     /// How the server ends.
@@ -169,6 +172,22 @@ pub struct Passwords {
     pub waiting: u64,
 }
 
+/// `[registration]`: clients that register themselves, RFC 7591. Off unless it is enabled.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Registration {
+    /// Whether there is a registration endpoint.
+    pub enabled: bool,
+    /// The most clients that may have registered themselves.
+    pub most: NonZeroUsize,
+    /// Whether anybody may register. Without it: who has an access token with the scope `sealstone:register`.
+    pub open: bool,
+    /// Whether such clients, if they keep a secret, may do without PKCE: for clients that do not know it.
+    pub pkce_optional: bool,
+    /// The scopes that they may have.
+    pub scopes: BTreeSet<String>,
+}
+
 /// `[sessions]`: how long people stay signed in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -264,6 +283,7 @@ impl Default for Config {
             log: Log::default(),
             outbound: Outbound::default(),
             passwords: Passwords::default(),
+            registration: Registration::default(),
             sessions: Sessions::default(),
             shutdown: Shutdown::default(),
             store: Store::default(),
@@ -301,6 +321,14 @@ impl Default for Keys {
 impl Default for Outbound {
     fn default() -> Self {
         Self { allow_private_addresses: false, ca: None, timeout_seconds: seconds(5) }
+    }
+}
+
+impl Default for Registration {
+    fn default() -> Self {
+        let most = NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN);
+        let scopes = ["email", "offline_access", "openid", "profile"].map(str::to_owned).into();
+        Self { enabled: false, most, open: false, pkce_optional: false, scopes }
     }
 }
 

@@ -102,7 +102,11 @@ impl Server {
         let stored = Arc::clone(&live.snapshot().trusted);
         let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
+        let (clock, randomness) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
+        let admin =
+            Admin::new(&config, Arc::clone(&store), clock, randomness).with_sealer(Arc::clone(live.sealer()));
         let app = Arc::new(App {
+            admin,
             anchors,
             clock: Arc::clone(&world.clock),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
@@ -113,8 +117,9 @@ impl Server {
             // What connects is the proxy, not the person.
             knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
             people,
-            metadata: http::metadata(&issuer, &config.tokens.algorithms, &config.auth_methods()),
+            metadata: http::metadata(&issuer, &config),
             ready: AtomicBool::new(true),
+            registration: config.registration.clone(),
             request_timeout: seconds(config.http.request_timeout_seconds),
             verifiers: Verifiers::for_this_machine(),
             issuer,

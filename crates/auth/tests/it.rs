@@ -23,6 +23,7 @@ mod people;
 mod properties;
 mod publisher;
 mod refresh;
+mod registration;
 mod restart;
 mod shutdown;
 mod signin;

@@ -5,6 +5,7 @@ mod certificate;
 mod code_flow;
 mod exchange;
 mod jwks_uri;
+pub mod metadata;
 mod secret;
 
 use std::collections::{BTreeSet, HashMap};
@@ -52,6 +53,8 @@ pub struct Client {
     pub id: String,
     /// A name for people.
     pub name: String,
+    /// What it manages its registration with, where it registered itself (RFC 7592 §3).
+    pub registration: Option<SecretHash>,
     /// The audiences it answers for as a resource server: it may introspect their tokens, RFC 7662 §4.
     pub resources: Vec<String>,
     /// The scopes it may have, RFC 6749 §3.3; all of them when it asks for none.
@@ -108,6 +111,11 @@ impl Clients {
     pub fn by_id(&self, id: &str) -> Option<&Arc<Client>> {
         self.0.get(id)
     }
+
+    /// How many have registered themselves, RFC 7591.
+    pub(crate) fn registered_themselves(&self) -> usize {
+        self.0.values().filter(|client| client.registration.is_some()).count()
+    }
 }
 
 impl FromIterator<Client> for Clients {
@@ -138,6 +146,9 @@ struct Body {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
     name: String,
+    /// SHA-256 of the registration access token, in base64url.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    registration_sha256: Option<String>,
     resources: Vec<String>,
     scopes: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,6 +177,16 @@ struct Body {
 }
 
 impl Client {
+    /// Whether this is the registration access token of the client, RFC 7592 §3. Time: independent of it.
+    pub(crate) fn is_managed_with(&self, token: &str) -> bool {
+        self.registration.is_some_and(|hash| hash == SecretHash::of(token))
+    }
+
+    /// Whether this is the client's secret, where it has one of which a hash is kept. Time: independent of it.
+    pub(crate) fn has_secret(&self, secret: &str) -> bool {
+        self.authentication.secret_hash().is_some_and(|hash| *hash == SecretHash::of(secret))
+    }
+
     /// The record's body; its id is the client's.
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
         let failed = |cause| Error::store("write a client", cause);
@@ -187,6 +208,7 @@ impl Client {
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
             name: self.name.clone(),
+            registration_sha256: self.registration.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
             secret_sealed: secret.map(|secret| URL_SAFE_NO_PAD.encode(&secret.sealed)),
@@ -208,6 +230,11 @@ impl Client {
         let unreadable =
             |cause: &dyn fmt::Display| Error::store("read a client", format!("{}: {cause}", record.id));
         let body: Body = serde_json::from_slice(&record.body).map_err(|cause| unreadable(&cause))?;
+        let hash = |text: &String| {
+            let hash = URL_SAFE_NO_PAD.decode(text).ok().and_then(|hash| SecretHash::from_bytes(&hash));
+            hash.ok_or_else(|| unreadable(&"the hash of its registration access token is not one"))
+        };
+        let registration = body.registration_sha256.as_ref().map(hash).transpose()?;
         Ok(Self {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
             authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
@@ -220,6 +247,7 @@ impl Client {
             grants: body.grants,
             id: record.id.clone(),
             name: body.name,
+            registration,
             resources: body.resources,
             scopes: body.scopes,
             token_lifetime_seconds: body.token_lifetime_seconds,

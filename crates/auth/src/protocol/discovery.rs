@@ -23,6 +23,9 @@ pub const INTROSPECT: &str = "/introspect";
 /// The revocation endpoint below the issuer, RFC 7009.
 pub const REVOKE: &str = "/revoke";
 
+/// The registration endpoint below the issuer, RFC 7591.
+pub const REGISTER: &str = "/register";
+
 /// The metadata document, the same for both well-known addresses. `methods` are those by which a client can prove who
 /// it is on this server's listener.
 pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod]) -> Value {

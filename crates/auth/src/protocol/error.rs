@@ -29,10 +29,14 @@ pub enum Code {
     InsufficientScope,
     /// RFC 6749 §5.2: client authentication failed.
     InvalidClient,
+    /// RFC 7591 §3.2.2: a member of a registration is not possible.
+    InvalidClientMetadata,
     /// RFC 9449 §5: the DPoP proof is missing or wrong.
     InvalidDpopProof,
     /// RFC 6749 §5.2: the grant, or the token, is not this client's.
     InvalidGrant,
+    /// RFC 7591 §3.2.2: a redirect URI is not possible.
+    InvalidRedirectUri,
     /// RFC 6749 §5.2: malformed, repeated or contradictory parameters.
     InvalidRequest,
     /// RFC 6749 §5.2: the scope is malformed or more than the client may have.
@@ -71,8 +75,10 @@ impl Code {
             Code::ConsentRequired => "consent_required",
             Code::InsufficientScope => "insufficient_scope",
             Code::InvalidClient => "invalid_client",
+            Code::InvalidClientMetadata => "invalid_client_metadata",
             Code::InvalidDpopProof => "invalid_dpop_proof",
             Code::InvalidGrant => "invalid_grant",
+            Code::InvalidRedirectUri => "invalid_redirect_uri",
             Code::InvalidRequest => "invalid_request",
             Code::InvalidScope => "invalid_scope",
             Code::InvalidTarget => "invalid_target",

@@ -22,6 +22,7 @@
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
 //! | [`introspect`] | token introspection | 7662 |
 //! | [`revoke`] | token revocation | 7009 |
+//! | [`registration`] | clients that register themselves | 7591, 7592 |
 //! | [`discovery`] | metadata | 8414, OpenID Connect Discovery 1.0 |
 //! | [`error`] | what a peer is told | 6749 §5.2 |
 
@@ -40,6 +41,7 @@ pub mod introspect;
 pub mod jwt_bearer;
 pub mod parameters;
 pub mod redirect;
+pub mod registration;
 pub mod revoke;
 pub(crate) mod target;
 pub mod token;

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod backup;
 mod client;
 mod client_auth;
 mod clock;
@@ -78,6 +79,10 @@ enum Command {
     /// Add, list and remove the people who may sign in at the server
     #[command(subcommand)]
     User(user::Command),
+    /// Copy the server's data directory while it runs
+    Backup(backup::Backup),
+    /// Make a data directory from a backup
+    Restore(backup::Restore),
     /// Show a token server at work, from nothing, on this machine
     Quickstart(quickstart::Options),
     /// Print the completions of a shell
@@ -115,6 +120,8 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),
         Command::User(command) => user::run(command, terminal),
+        Command::Backup(options) => backup::back_up(&options, terminal),
+        Command::Restore(options) => backup::restore(&options, terminal),
         Command::Quickstart(options) => quickstart::run(&options, terminal),
         Command::Completions(options) => manual::completions(&options, terminal),
         Command::Man(options) => manual::man(&options, terminal),

@@ -91,6 +91,11 @@ pub enum Error {
         /// What is wrong.
         what: &'static str,
     },
+    /// No signing key has this name. Cure: list the keys.
+    SigningKeyUnknown {
+        /// The `kid` or name asked for.
+        name: String,
+    },
     /// The store failed or holds what it must not. Cure: disk space, permissions, a backup.
     Store {
         /// The operation.
@@ -180,6 +185,7 @@ impl Error {
                  need it are refused until it can be written to".into(),
             ),
             Error::Store { .. } => Some("look at the disk's free space and the data directory's owner and mode".into()),
+            Error::SigningKeyUnknown { .. } => Some("list the signing keys to see their names".into()),
             Error::UserExists { .. } => Some("choose another name, or remove the user first".into()),
             Error::UserInvalid { hint, .. } => Some((*hint).into()),
             Error::UserUnknown { .. } => Some("list the users to see their names".into()),
@@ -219,6 +225,7 @@ impl fmt::Display for Error {
             Error::Randomness => write!(f, "the system gave no randomness"),
             Error::Sealed { what } => write!(f, "a sealed key cannot be opened: {what}"),
             Error::Backup { path, what, .. } => write!(f, "{}: {what}", path.display()),
+            Error::SigningKeyUnknown { name } => write!(f, "there is no signing key `{name}`"),
             Error::StoreSchema { found, known } => {
                 write!(f, "the store has schema {found}, this program knows up to {known}")
             }

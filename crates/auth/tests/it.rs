@@ -24,6 +24,7 @@ mod properties;
 mod publisher;
 mod refresh;
 mod restart;
+mod rotation;
 mod shutdown;
 mod signin;
 mod store;

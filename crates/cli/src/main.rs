@@ -22,6 +22,7 @@ mod message;
 mod quickstart;
 mod serve;
 mod sign;
+mod signing_key;
 mod terminal;
 mod user;
 mod verify;
@@ -79,6 +80,9 @@ enum Command {
     /// Add, list and remove the people who may sign in at the server
     #[command(subcommand)]
     User(user::Command),
+    /// List, rotate and retire the keys that the server signs with
+    #[command(subcommand)]
+    SigningKey(signing_key::Command),
     /// Copy the server's data directory while it runs
     Backup(backup::Backup),
     /// Make a data directory from a backup
@@ -120,6 +124,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),
         Command::User(command) => user::run(command, terminal),
+        Command::SigningKey(command) => signing_key::run(command, terminal),
         Command::Backup(options) => backup::back_up(&options, terminal),
         Command::Restore(options) => backup::restore(&options, terminal),
         Command::Quickstart(options) => quickstart::run(&options, terminal),

@@ -44,6 +44,7 @@ transcripts! {
     key
     quickstart
     sign
+    signing_key
     user
 }
 

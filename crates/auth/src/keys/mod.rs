@@ -20,7 +20,7 @@ use crate::Error;
 use crate::clock::Randomness;
 use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
-pub use rotation::{Policy, Stage, State, Step, plan, withdraw};
+pub use rotation::{Policy, Stage, State, Step, plan, retire_at_once, successor, withdraw};
 pub(crate) use seal::read_key_file;
 pub use seal::{Sealer, Secret};
 
@@ -196,8 +196,15 @@ pub(crate) async fn apply(
     Ok(())
 }
 
+/// A key's identifier, and where it stands.
+pub(crate) fn described(record: &Record) -> Result<(String, Stage), Error> {
+    let body = Body::parse(record)?;
+    let stage = body.stage(record)?;
+    Ok((body.kid, stage))
+}
+
 /// `ML-DSA-65/1`: two servers that make the first key of an algorithm at the same time collide here, and one wins.
-fn record_id(algorithm: Algorithm, sequence: u64) -> String {
+pub(crate) fn record_id(algorithm: Algorithm, sequence: u64) -> String {
     format!("{}/{sequence}", algorithm.name())
 }
 

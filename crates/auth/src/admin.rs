@@ -3,6 +3,7 @@
 //! within `store.poll_milliseconds`.
 
 mod issuers;
+mod signing_keys;
 mod users;
 
 use std::collections::BTreeSet;
@@ -22,13 +23,14 @@ use crate::client::{
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
 use crate::data_dir;
-use crate::keys::Sealer;
+use crate::keys::{Policy, Sealer};
 use crate::outbound;
 use crate::people::Passwords;
 use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
 use crate::trusted::SubjectRule;
 
+pub use signing_keys::SigningKey;
 pub use users::NewUser;
 
 /// The lifetime of tokens where a client names none.
@@ -47,6 +49,7 @@ pub struct Admin {
     data_dir: PathBuf,
     /// Who this server is, as far as the configuration says.
     issuer: Option<String>,
+    key_policy: Policy,
     max_lifetime_seconds: u64,
     passwords: Passwords,
     randomness: Arc<dyn Randomness>,
@@ -187,6 +190,7 @@ impl Admin {
             configured: config.trusted_issuers.iter().map(|one| (one.issuer.clone(), one.rule())).collect(),
             data_dir: config.data_dir.clone(),
             issuer: config.issuer.clone(),
+            key_policy: Policy::of(config),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             passwords: config.passwords.pool(),
             randomness,

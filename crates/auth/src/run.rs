@@ -11,7 +11,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::admin::{self, Admin};
-use crate::clock::{CLOCK_SLACK_SECONDS, Clock, OsRandomness, Randomness, SystemClock};
+use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
@@ -95,7 +95,7 @@ impl Server {
         let now = world.clock.now();
         let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
         let algorithms = config.tokens.algorithms.clone();
-        let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
+        let (policy, randomness) = (Policy::of(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
         let people = People::new(&config, &issuer, &sealer)?;
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
@@ -231,15 +231,6 @@ fn identity(config: &Config, issuer: &Issuer, address: SocketAddr) -> Result<Opt
             std::fs::write(&path, identity.certificate_pem()).map_err(|cause| Error::data(&path, cause))?;
             Ok(Some(identity))
         }
-    }
-}
-
-/// A retiring key stays published until the last token it may have signed has ended.
-fn policy(config: &Config) -> Policy {
-    Policy {
-        active_seconds: config.keys.active_seconds.get(),
-        publish_seconds: config.keys.publish_seconds.get(),
-        retire_seconds: config.tokens.max_lifetime_seconds.get().saturating_add(CLOCK_SLACK_SECONDS),
     }
 }
 

@@ -25,6 +25,7 @@ mod publisher;
 mod refresh;
 mod registration;
 mod restart;
+mod rotation;
 mod shutdown;
 mod signin;
 mod store;

@@ -20,7 +20,8 @@ use crate::Error;
 use crate::clock::Randomness;
 use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
-pub use rotation::{Policy, Stage, State, Step, plan, withdraw};
+pub use rotation::{Policy, Stage, State, Step, plan, retire_at_once, successor, withdraw};
+pub(crate) use seal::read_key_file;
 pub use seal::{Sealer, Secret};
 
 /// The MAC keys of the flows, each for one purpose, the same on every server of one store.
@@ -96,6 +97,12 @@ impl KeyRing {
     /// Every key's place in its life, retired ones too.
     pub fn stages(&self) -> &[Stage] {
         &self.stages
+    }
+
+    /// How many secrets the records of keys hold, all of them sealed.
+    pub(crate) fn count_sealed(records: &[Record]) -> Result<usize, Error> {
+        let bodies = records.iter().map(Body::parse).collect::<Result<Vec<_>, _>>()?;
+        Ok(bodies.iter().filter(|body| body.sealed.is_some()).count())
     }
 
     /// Reads the keys from their records, opening what is sealed. Keys that `known` holds in the same version are
@@ -191,8 +198,15 @@ pub(crate) async fn apply(
     Ok(())
 }
 
+/// A key's identifier, and where it stands.
+pub(crate) fn described(record: &Record) -> Result<(String, Stage), Error> {
+    let body = Body::parse(record)?;
+    let stage = body.stage(record)?;
+    Ok((body.kid, stage))
+}
+
 /// `ML-DSA-65/1`: two servers that make the first key of an algorithm at the same time collide here, and one wins.
-fn record_id(algorithm: Algorithm, sequence: u64) -> String {
+pub(crate) fn record_id(algorithm: Algorithm, sequence: u64) -> String {
     format!("{}/{sequence}", algorithm.name())
 }
 

@@ -11,6 +11,8 @@
 //!
 //! What must not be known here: what the bodies mean.
 
+pub(crate) mod copy;
+mod schema;
 mod sqlite;
 
 use std::future::Future;
@@ -85,6 +87,10 @@ pub enum Kind {
 impl Kind {
     /// The kinds whose versions are drawn from a counter.
     pub const WATCHED: [Kind; 4] = [Kind::Client, Kind::Revocation, Kind::SigningKey, Kind::TrustedIssuer];
+
+    /// The kinds whose records wait for their one use. Whether it came after a backup was made, nobody can know: so a
+    /// restored store has none of them.
+    pub(crate) const AWAIT_THEIR_USE: [Kind; 1] = [Kind::Code];
 
     /// The name in the database.
     pub const fn name(self) -> &'static str {

@@ -253,11 +253,6 @@ impl Admin {
         }
     }
 
-    /// The algorithms that tokens may have.
-    pub(crate) fn algorithms(&self) -> &[Algorithm] {
-        &self.algorithms
-    }
-
     async fn insert_client(
         &self,
         new: NewClient,

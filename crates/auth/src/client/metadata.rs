@@ -146,7 +146,7 @@ impl Metadata {
     /// RFC 8705 §2.1.2: exactly one name.
     fn certificate_name(&self) -> Result<CertificateName, Fault> {
         let named = |member: &&str| self.others.contains_key(*member);
-        let mut members = CertificateName::MEMBERS.into_iter().filter(|member| named(&member));
+        let mut members = CertificateName::MEMBERS.into_iter().filter(|member| named(member));
         let (Some(member), None) = (members.next(), members.next()) else {
             return Err(fault("tls_client_auth_subject_dn", "exactly one name goes with tls_client_auth"));
         };

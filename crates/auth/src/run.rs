@@ -112,6 +112,7 @@ impl Server {
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             // What connects is the proxy, not the person.
             knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
+            par_lifetime_seconds: config.par.lifetime_seconds.get(),
             people,
             metadata: http::metadata(&issuer, &config.tokens.algorithms, &config.auth_methods()),
             ready: AtomicBool::new(true),

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_jose::UnixSeconds;
 use serde::{Deserialize, Serialize};
 
+use super::asked::{self, Asked};
 use super::granted::{self, Granted};
 use super::redirect::Redirect;
 use super::{Code, OAuthError, Parameters, target};
@@ -28,7 +29,7 @@ const CODE_LIFETIME_SECONDS: u64 = 60;
 /// How long a code is remembered, so that its second use is noticed.
 const CODE_MEMORY_SECONDS: u64 = 600;
 /// How long a person may take to sign in.
-const SIGN_IN_SECONDS: u64 = 600;
+pub(super) const SIGN_IN_SECONDS: u64 = 600;
 
 /// A request that may go on: its client and its redirect URI are good.
 #[derive(Clone, Debug)]
@@ -43,6 +44,8 @@ pub struct Request {
     login_hint: Option<String>,
     nonce: Option<String>,
     prompt: Prompt,
+    /// The record of a pushed request, which the answer uses up.
+    pushed: Option<String>,
     redirect_uri: String,
     scope: Option<String>,
     state: Option<String>,
@@ -81,19 +84,26 @@ impl Request {
     /// Reads a request.
     /// RFC 6749 §4.1.1; RFC 7636 §4.3; RFC 8707 §2; OpenID Connect Core §3.1.2.1.
     ///
-    /// The client and the redirect URI first: before both are known to be good nobody is sent anywhere.
+    /// The client and the redirect URI first: before both are known to be good nobody is sent anywhere. From a client
+    /// that must push its requests, no address in the query is good (RFC 9126 §6).
     pub fn read(
-        parameters: &Parameters,
+        asked: &Asked,
         snapshot: &Snapshot,
         issuer: &Issuer,
         key: &hmac::Key,
         now: UnixSeconds,
     ) -> Result<Self, Refused> {
+        let parameters = asked.parameters();
         let (client, redirect_uri) = destination(parameters, snapshot).map_err(Refused::Page)?;
+        if client.code_flow.require_pushed_authorization_requests && asked.pushed().is_none() {
+            let what = "the client must push its requests to the server";
+            return Err(Refused::Page(OAuthError::new(Code::InvalidRequest, what)));
+        }
         let state = parameters.value("state");
         let tell = |error| Refused::Client(Redirect::to(&redirect_uri, state, issuer), error);
         let details = Self::details(parameters, &client, issuer, key, now).map_err(tell)?;
-        Ok(Self { client, redirect_uri, state: state.map(str::to_owned), ..details })
+        let pushed = asked.pushed().map(str::to_owned);
+        Ok(Self { client, pushed, redirect_uri, state: state.map(str::to_owned), ..details })
     }
 
     fn details(
@@ -140,6 +150,7 @@ impl Request {
             login_hint: value("login_hint"),
             nonce,
             prompt: prompt(parameters)?,
+            pushed: None,
             redirect_uri: String::new(),
             scope,
             state: None,
@@ -159,6 +170,15 @@ impl Request {
     /// What it asks for.
     pub fn scopes(&self) -> impl Iterator<Item = &str> {
         self.scope.iter().flat_map(|scope| scope.split(' '))
+    }
+
+    /// Before the client is told anything: a pushed request is used up by its answer.
+    /// Errors: `invalid_request_uri` if another answer came first; then nobody is sent anywhere.
+    pub async fn use_up(&self, store: &dyn Store, now: UnixSeconds) -> Result<(), OAuthError> {
+        match &self.pushed {
+            Some(id) => asked::use_up(id, store, now).await,
+            None => Ok(()),
+        }
     }
 
     /// The person said no, RFC 6749 §4.1.2.1.
@@ -324,7 +344,7 @@ pub(crate) struct CodeRecord {
     pub(crate) redirect_uri: String,
 }
 
-/// Issues a code. When it returns, the code is durable.
+/// Issues a code, for a pushed request once. When it returns, the code is durable.
 /// RFC 6749 §4.1.2: 256 random bits, one minute, kept by its hash.
 pub async fn issue(
     request: &Request,
@@ -334,6 +354,7 @@ pub async fn issue(
     randomness: &dyn Randomness,
     now: UnixSeconds,
 ) -> Result<Redirect, OAuthError> {
+    request.use_up(store, now).await?;
     let code = random_secret(randomness, 32)?;
     let granted = Granted {
         acr: session.acr.clone(),

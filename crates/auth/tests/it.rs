@@ -11,6 +11,7 @@ mod dpop_http;
 mod dpop_replay;
 mod exchange;
 mod flows;
+mod form_post;
 mod front;
 mod http;
 mod jwks_uri;

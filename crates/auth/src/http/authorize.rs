@@ -9,7 +9,7 @@ use hyper::{HeaderMap, Method, Request};
 
 use super::answer::{Refusal, Seen, noted};
 use super::forms::{check_form_token, form_token};
-use super::pages::{self, Consent, Failure};
+use super::pages::{self, Consent, Failure, FormPost};
 use super::people::{login_page, see_other, session_of};
 use super::{App, read_form};
 use crate::client::Client;
@@ -17,7 +17,7 @@ use crate::people::Session;
 use crate::protocol::asked::Asked;
 use crate::protocol::authorize::{self, AFTER, Next, Refused};
 use crate::protocol::discovery::AUTHORIZE;
-use crate::protocol::redirect::Redirect;
+use crate::protocol::redirect::{Redirect, ResponseMode};
 use crate::protocol::{Code, OAuthError, Parameters};
 
 /// RFC 6749 §3.1, OpenID Connect Core §3.1.2.1: by GET, or by POST with a form.
@@ -188,10 +188,10 @@ fn query_of(parameters: &Parameters, set: &[(&str, &str)]) -> String {
     query.finish()
 }
 
-/// Back to the client: by GET, whatever the browser came with (RFC 9700 §4.12: never 307), and without a trace of this
+/// Back to the client, in the way that it asked for: by GET, whatever the browser came with (RFC 9700 §4.12: never 307), and without a trace of this
 /// address (§4.2).
 fn back(redirect: &Redirect, client: &Client, error: Option<OAuthError>) -> Response {
-    let mut response = see_other(&redirect.location());
+    let mut response = carry(redirect);
     response.extensions_mut().insert(Seen { client: Some(client.id.clone()), error: error.map(Arc::new) });
     response
 }
@@ -199,7 +199,16 @@ fn back(redirect: &Redirect, client: &Client, error: Option<OAuthError>) -> Resp
 fn refused_response(refused: Refused) -> Response {
     match refused {
         Refused::Page(error) => page_of(error.into()),
-        Refused::Client(redirect, error) => noted(see_other(&redirect.error(&error).location()), error),
+        Refused::Client(redirect, error) => noted(carry(&redirect.error(&error)), error),
+    }
+}
+
+fn carry(answer: &Redirect) -> Response {
+    match answer.mode() {
+        ResponseMode::Query => see_other(&answer.location()),
+        ResponseMode::FormPost => {
+            pages::form_post(&FormPost { action: answer.uri(), fields: answer.fields() })
+        }
     }
 }
 

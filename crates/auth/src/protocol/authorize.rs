@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use super::asked::{self, Asked};
 use super::granted::{self, Granted};
-use super::redirect::Redirect;
+use super::redirect::{Redirect, ResponseMode};
 use super::{Code, OAuthError, Parameters, target};
 use crate::Error;
 use crate::client::{Client, Consent, Grant};
@@ -42,6 +42,7 @@ pub struct Request {
     /// The person must have signed in at or after this moment.
     signed_in_since: Option<UnixSeconds>,
     login_hint: Option<String>,
+    mode: ResponseMode,
     nonce: Option<String>,
     prompt: Prompt,
     /// The record of a pushed request, which the answer uses up.
@@ -101,9 +102,11 @@ impl Request {
         }
         let state = parameters.value("state");
         let tell = |error| Refused::Client(Redirect::to(&redirect_uri, state, issuer), error);
+        let mode = ResponseMode::asked(parameters, &redirect_uri).map_err(tell)?;
+        let tell = |error| Refused::Client(Redirect::to(&redirect_uri, state, issuer).by(mode), error);
         let details = Self::details(parameters, &client, issuer, key, now).map_err(tell)?;
         let pushed = asked.pushed().map(str::to_owned);
-        Ok(Self { client, pushed, redirect_uri, state: state.map(str::to_owned), ..details })
+        Ok(Self { client, mode, pushed, redirect_uri, state: state.map(str::to_owned), ..details })
     }
 
     fn details(
@@ -113,7 +116,6 @@ impl Request {
         key: &hmac::Key,
         now: UnixSeconds,
     ) -> Result<Self, OAuthError> {
-        let invalid = |what: &'static str| OAuthError::new(Code::InvalidRequest, what);
         let value = |name| parameters.value(name).map(str::to_owned);
         if !client.grants.contains(&Grant::AuthorizationCode) {
             return Err(OAuthError::new(Code::UnauthorizedClient, "the client may not use this grant"));
@@ -130,9 +132,6 @@ impl Request {
             let what = "`response_type` can only be `code`";
             return Err(OAuthError::new(Code::UnsupportedResponseType, what));
         }
-        if parameters.value("response_mode").is_some_and(|mode| mode != "query") {
-            return Err(invalid("`response_mode` can only be `query`"));
-        }
         let scope = target::scope(client, parameters.value("scope"))?;
         let is_openid = scope.as_deref().is_some_and(|scope| scope.split(' ').any(|one| one == "openid"));
         let nonce = value("nonce");
@@ -148,6 +147,7 @@ impl Request {
             dpop_jkt: value("dpop_jkt"),
             signed_in_since: signed_in_since(parameters, client, key, now)?,
             login_hint: value("login_hint"),
+            mode: ResponseMode::default(),
             nonce,
             prompt: prompt(parameters)?,
             pushed: None,
@@ -188,7 +188,12 @@ impl Request {
 
     /// The client is told of an error.
     pub fn refuse(&self, error: &OAuthError, issuer: &Issuer) -> Redirect {
-        Redirect::to(&self.redirect_uri, self.state.as_deref(), issuer).error(error)
+        self.answer(issuer).error(error)
+    }
+
+    /// The way back to the client, with nothing to say yet.
+    fn answer(&self, issuer: &Issuer) -> Redirect {
+        Redirect::to(&self.redirect_uri, self.state.as_deref(), issuer).by(self.mode)
     }
 }
 
@@ -378,9 +383,7 @@ pub async fn issue(
     };
     let new = granted::record(Kind::Code, granted::name_of(&code), later(now, CODE_MEMORY_SECONDS), &body)?;
     match store.insert(new, now).await? {
-        Write::Done(_) => {
-            Ok(Redirect::to(&request.redirect_uri, request.state.as_deref(), issuer).code(&code))
-        }
+        Write::Done(_) => Ok(request.answer(issuer).code(&code)),
         Write::Refused => Err(Error::store("insert a code", "two codes are alike").into()),
     }
 }

@@ -5,6 +5,7 @@ use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
 
 use super::dpop;
+use super::redirect::ResponseMode;
 use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
 
@@ -58,7 +59,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
         "request_uri_parameter_supported": false,
         // A client can be registered so; not all of them are.
         "require_pushed_authorization_requests": false,
-        "response_modes_supported": ["query"],
+        "response_modes_supported": ResponseMode::ALL.map(ResponseMode::name),
         "response_types_supported": ["code"],
         "revocation_endpoint": issuer.endpoint(REVOKE),
         "revocation_endpoint_auth_methods_supported": methods,

@@ -3,6 +3,7 @@
 
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
+import { createServer } from "node:http";
 import path from "node:path";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
@@ -34,6 +35,7 @@ try {
     }
   }
   await step("text at twice its size", largeText);
+  await step("an answer in a form, with a script and without", byForm);
   await step("a passkey: made, used, refused a second time, removed", byPasskey);
 } finally {
   await browser.close();
@@ -227,6 +229,58 @@ async function byPasskey() {
   } finally {
     await context.close();
     await local.stop();
+  }
+}
+
+/** An answer is posted to a client of another origin, which sends the person on to a third one. */
+async function byForm() {
+  const got = [];
+  const client = createServer((request, response) => {
+    let body = "";
+    request.on("data", (piece) => { body += piece; });
+    request.on("end", () => {
+      const posted = request.method === "POST";
+      if (posted) got.push([request.url, request.headers["content-type"], new URLSearchParams(body)]);
+      const location = `http://localhost:${client.address().port}/there`;
+      response.writeHead(posted ? 303 : 200, posted ? { location } : {}).end("there");
+    });
+  });
+  await new Promise((resolve) => client.listen(0, "127.0.0.1", resolve));
+  const callback = `http://127.0.0.1:${client.address().port}/callback?own=1`;
+  const local = await Server.start({ plain: true, client: ["--redirect-uri", callback, "--consent-implied"] });
+  const state = `a "<b>" & c`;
+  const query = new URLSearchParams({
+    client_id: "shop", response_type: "code", response_mode: "form_post", redirect_uri: callback, state,
+    code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256",
+  });
+  try {
+    for (const javaScriptEnabled of [true, false]) {
+      const context = await browser.newContext({ javaScriptEnabled });
+      const page = await context.newPage();
+      const wrong = [];
+      page.on("console", (message) => message.type() === "error" && wrong.push(message.text()));
+      await page.goto(`${local.issuer}/authorize?${query}`);
+      await page.getByLabel("Username").fill("alice");
+      await page.getByLabel("Password").fill(PASSWORD);
+      await page.getByRole("button", { name: "Sign in" }).click();
+      if (!javaScriptEnabled) {
+        await page.getByRole("heading", { name: "Back to the application" }).waitFor();
+        if (PICTURES) await page.screenshot({ path: path.join(PICTURES, "form-post.png") });
+        await page.getByRole("button", { name: "Continue" }).click();
+      }
+      await page.getByText("there").waitFor();
+      assert.deepEqual(wrong, []);
+      await context.close();
+      const [url, type, body] = got.pop();
+      assert.equal(url, "/callback?own=1");
+      assert.equal(type, "application/x-www-form-urlencoded");
+      assert.deepEqual([...body.keys()].sort(), ["code", "iss", "state"]);
+      assert.deepEqual([body.get("iss"), body.get("state")], [local.issuer, state]);
+      assert.deepEqual(got, []);
+    }
+  } finally {
+    await local.stop();
+    client.close();
   }
 }
 

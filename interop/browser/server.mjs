@@ -12,8 +12,11 @@ const SEALSTONE = process.env.SEALSTONE ?? path.resolve("../../target/debug/seal
 export const PASSWORD = "correct horse battery staple";
 
 export class Server {
-  /** Over TLS at an address, or without it at `localhost`, where browsers allow passkeys. */
-  static async start({ plain = false } = {}) {
+  /**
+   * Over TLS at an address, or without it at `localhost`, where browsers allow passkeys. `client` is said of its client
+   * besides.
+   */
+  static async start({ plain = false, client = [] } = {}) {
     const port = plain ? await freePort() : 0;
     const folder = mkdtempSync(path.join(tmpdir(), "sealstone-browser-"));
     const config = path.join(folder, "sealstone.toml");
@@ -26,7 +29,7 @@ export class Server {
       "[tls]", `mode = "${plain ? "plain-loopback" : "self-signed"}"`,
     ].join("\n"));
     const server = new Server(folder, config);
-    server.run(["client", "add", "--id", "shop", "--name", "The Corner Shop"]);
+    server.run(["client", "add", "--id", "shop", "--name", "The Corner Shop", ...client]);
     server.run(["user", "add", "alice", "--name", "Alice Archer", "--password-stdin"], PASSWORD);
     await server.listen();
     return server;

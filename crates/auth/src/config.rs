@@ -37,6 +37,8 @@ pub struct Config {
     pub log: Log,
     /// What the server fetches.
     pub outbound: Outbound,
+    /// Pushed authorization requests.
+    pub par: Par,
     /// The cost of passwords.
     pub passwords: Passwords,
     /// Clients that register themselves.
@@ -153,6 +155,15 @@ pub struct Outbound {
     pub ca: Option<PathBuf>,
     /// From a fetch's beginning to its end.
     pub timeout_seconds: NonZeroU64,
+}
+
+/// `[par]`: requests that clients push, RFC 9126.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Par {
+    /// How long a pushed request may be opened, from 5 to 599 (FAPI 2.0 Security Profile §5.3.2.2). Once opened, it holds
+    /// while the person signs in, for 10 minutes more.
+    pub lifetime_seconds: NonZeroU64,
 }
 
 /// `[passwords]`: argon2id, RFC 9106. A password set at another cost is hashed anew when its user next signs in.
@@ -282,6 +293,7 @@ impl Default for Config {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
             outbound: Outbound::default(),
+            par: Par::default(),
             passwords: Passwords::default(),
             registration: Registration::default(),
             sessions: Sessions::default(),
@@ -329,6 +341,12 @@ impl Default for Registration {
         let most = NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN);
         let scopes = ["email", "offline_access", "openid", "profile"].map(str::to_owned).into();
         Self { enabled: false, most, open: false, pkce_optional: false, scopes }
+    }
+}
+
+impl Default for Par {
+    fn default() -> Self {
+        Self { lifetime_seconds: seconds(60) }
     }
 }
 
@@ -488,6 +506,14 @@ impl Config {
                 key: "nonces",
                 what: "without nonces a node cannot tell which proofs are its own to remember".into(),
                 hint: "set `replay` to \"shared\", or leave `nonces` true",
+            });
+        }
+        if !(5..=599).contains(&self.par.lifetime_seconds.get()) {
+            return Err(Fault {
+                section: "par",
+                key: "lifetime_seconds",
+                what: format!("`lifetime_seconds` is {}", self.par.lifetime_seconds),
+                hint: "5 to 599: a pushed request is opened at once, and must not lie around",
             });
         }
         if !self.passwords.cost().is_enough() {

@@ -116,6 +116,7 @@ impl Server {
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             // What connects is the proxy, not the person.
             knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
+            par_lifetime_seconds: config.par.lifetime_seconds.get(),
             people,
             metadata: http::metadata(&issuer, &config),
             ready: AtomicBool::new(true),

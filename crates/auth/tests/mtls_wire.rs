@@ -27,7 +27,7 @@ use crate::support::{Answer, Credentials, Running, config, log_capture};
 const GRANT: &str = "grant_type=client_credentials&client_id=worker";
 
 /// A configuration that trusts `authority`.
-fn trusting(directory: &tempfile::TempDir, authority: &Authority) -> Config {
+pub fn trusting(directory: &tempfile::TempDir, authority: &Authority) -> Config {
     let path = directory.path().join("clients.pem");
     std::fs::write(&path, authority.certificate.pem()).unwrap();
     let mut config = config(directory.path());
@@ -35,7 +35,7 @@ fn trusting(directory: &tempfile::TempDir, authority: &Authority) -> Config {
     config
 }
 
-fn tls(server: &Running, alpn: &str, identity: Option<&Identity>) -> ClientConfig {
+pub fn tls(server: &Running, alpn: &str, identity: Option<&Identity>) -> ClientConfig {
     let mut roots = rustls::RootCertStore::empty();
     roots.add(CertificateDer::from_pem_slice(server.certificate_pem.as_bytes()).unwrap()).unwrap();
     let builder =
@@ -64,7 +64,7 @@ fn form(server: &Running, path: &str, form: &str) -> Request<Full<Bytes>> {
 }
 
 /// One request on a connection of its own; `None` if the connection does not come to one.
-async fn send(server: &Running, config: ClientConfig, request: Request<Full<Bytes>>) -> Option<Answer> {
+pub async fn send(server: &Running, config: ClientConfig, request: Request<Full<Bytes>>) -> Option<Answer> {
     let h2 = config.alpn_protocols == [b"h2".to_vec()];
     let io = TokioIo::new(connect(server, config).await.ok()?);
     let response = if h2 {

@@ -112,6 +112,9 @@ pub(crate) struct Add {
     /// Let it do without PKCE if it sends a nonce; only for a client that cannot be changed
     #[arg(long, requires = "redirect_uri")]
     pkce_optional: bool,
+    /// Take its authorization requests only where it has pushed them itself (RFC 9126), never from a browser
+    #[arg(long, requires = "redirect_uri")]
+    require_pushed_authorization_requests: bool,
     /// How long a refresh token lives without being used, as in 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
     refresh_lifetime: Duration,
@@ -203,6 +206,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
             pkce_optional: options.pkce_optional,
             redirect_uris: options.redirect_uri,
             refresh_lifetime_seconds: RefreshLifetime(options.refresh_lifetime.as_secs()),
+            require_pushed_authorization_requests: options.require_pushed_authorization_requests,
         },
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
         exchange: Exchange {
@@ -307,6 +311,7 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("answers for", client.resources.join(" ")),
             ("exchanges", exchanges(&client.exchange)),
             ("sends back to", redirect_uris(client)),
+            ("requests", requests(client)),
             ("auth method", client.authentication.method().name().to_owned()),
             client_auth::known_by(client).unwrap_or_default(),
             (
@@ -342,6 +347,14 @@ fn lifetime(client: &Client) -> String {
     format!("for {seconds} seconds{default}{bound}")
 }
 
+/// What its authorization requests must be.
+fn requests(client: &Client) -> String {
+    match client.code_flow.require_pushed_authorization_requests {
+        true => "pushed".into(),
+        false => String::new(),
+    }
+}
+
 fn redirect_uris(client: &Client) -> String {
     client.code_flow.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
 }
@@ -362,6 +375,9 @@ fn row(client: &Client) -> Value {
     client_auth::members(client, &mut row);
     if !client.exchange.is_none() {
         row["exchange"] = json!(client.exchange);
+    }
+    if client.code_flow.require_pushed_authorization_requests {
+        row["require_pushed_authorization_requests"] = true.into();
     }
     if client.dpop_bound_access_tokens {
         row["dpop_bound_access_tokens"] = true.into();

@@ -57,6 +57,7 @@ impl Refusal {
                 | Code::InvalidGrant
                 | Code::InvalidRedirectUri
                 | Code::InvalidRequest
+                | Code::InvalidRequestUri
                 | Code::InvalidScope
                 | Code::InvalidTarget
                 | Code::LoginRequired

@@ -4,6 +4,7 @@ mod answer;
 mod authorize;
 mod forms;
 mod pages;
+mod par;
 mod passkeys;
 mod people;
 mod registration;
@@ -67,6 +68,8 @@ pub(crate) struct App {
     pub(crate) max_body_bytes: usize,
     pub(crate) max_lifetime_seconds: u64,
     pub(crate) metadata: Bytes,
+    /// How long a pushed request may be opened.
+    pub(crate) par_lifetime_seconds: u64,
     pub(crate) people: People,
     pub(crate) ready: AtomicBool,
     pub(crate) registration: config::Registration,
@@ -105,6 +108,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
     let below = |path: &str| format!("{}{path}", app.issuer.path());
     let mut router = Router::new()
         .route(&below(discovery::TOKEN), only(post(token_endpoint)))
+        .route(&below(discovery::PAR), only(post(par::endpoint)))
         .route(&below(discovery::INTROSPECT), only(post(introspection_endpoint)))
         .route(&below(discovery::REVOKE), only(post(revocation_endpoint)))
         .route(&below(discovery::AUTHORIZE), only(get(authorize::endpoint).post(authorize::endpoint)))
@@ -150,7 +154,7 @@ async fn token_response(app: &App, request: Request<Body>) -> Result<Response, R
     let snapshot = form.snapshot(&app.live);
     let proof = form.prove(app, &snapshot).await?;
     let x5t_s256 = client_certificate::binding(proof.client(), form.certificate.as_ref())?;
-    let jkt = form.jkt(app, proof.client()).await;
+    let jkt = form.jkt(app, proof.client(), discovery::TOKEN).await;
     let jkt = jkt.map_err(|error| Refusal::OAuth { error, client: Some(proof.client().id.clone()) })?;
     let confirmation = Confirmation { jkt, x5t_s256 };
     let caller = proof.complete(app.live.store(), app.clock.now()).await?;
@@ -280,15 +284,15 @@ impl Form {
         client_auth::authenticate(shown, means).await
     }
 
-    /// The thumbprint of the key that a token request shows to hold, RFC 9449 §5.
-    async fn jkt(&self, app: &App, client: &Client) -> Result<Option<String>, OAuthError> {
+    /// The thumbprint of the key that a request to `endpoint` shows to hold, RFC 9449 §5 and §10.1.
+    async fn jkt(&self, app: &App, client: &Client, endpoint: &str) -> Result<Option<String>, OAuthError> {
         let proofs: Vec<&[u8]> = self.proofs.iter().map(Vec::as_slice).collect();
         let request = dpop::Request {
             client: &client.id,
             method: "POST",
             proofs: &proofs,
             token: None,
-            url: &app.issuer.endpoint(discovery::TOKEN),
+            url: &app.issuer.endpoint(endpoint),
         };
         app.dpop.check(request, app.live.store(), app.live.randomness(), app.clock.now()).await
     }

@@ -5,6 +5,7 @@ use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
 
 use super::dpop;
+use super::redirect::ResponseMode;
 use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
 
@@ -12,6 +13,8 @@ use crate::issuer::Issuer;
 pub const AUTHORIZE: &str = "/authorize";
 /// Where the consent page's form goes.
 pub const CONSENT: &str = "/consent";
+/// The pushed authorization request endpoint below the issuer, RFC 9126 §2.
+pub const PAR: &str = "/par";
 /// The userinfo endpoint below the issuer, OpenID Connect Core §5.3.
 pub const USERINFO: &str = "/userinfo";
 /// The token endpoint below the issuer, RFC 6749 §3.2.
@@ -54,9 +57,12 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
         "issuer": issuer.as_str(),
         "jwks_uri": issuer.endpoint(JWKS),
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "pushed_authorization_request_endpoint": issuer.endpoint(PAR),
         "request_parameter_supported": false,
         "request_uri_parameter_supported": false,
-        "response_modes_supported": ["query"],
+        // A client can be registered so; not all of them are.
+        "require_pushed_authorization_requests": false,
+        "response_modes_supported": ResponseMode::ALL.map(ResponseMode::name),
         "response_types_supported": ["code"],
         "revocation_endpoint": issuer.endpoint(REVOKE),
         "revocation_endpoint_auth_methods_supported": methods,

@@ -39,6 +39,8 @@ pub enum Code {
     InvalidRedirectUri,
     /// RFC 6749 §5.2: malformed, repeated or contradictory parameters.
     InvalidRequest,
+    /// RFC 9101 §7.1: the name of a pushed request is not good.
+    InvalidRequestUri,
     /// RFC 6749 §5.2: the scope is malformed or more than the client may have.
     InvalidScope,
     /// RFC 8707 §2: the resource is not one that the client may use.
@@ -80,6 +82,7 @@ impl Code {
             Code::InvalidGrant => "invalid_grant",
             Code::InvalidRedirectUri => "invalid_redirect_uri",
             Code::InvalidRequest => "invalid_request",
+            Code::InvalidRequestUri => "invalid_request_uri",
             Code::InvalidScope => "invalid_scope",
             Code::InvalidTarget => "invalid_target",
             Code::InvalidToken => "invalid_token",

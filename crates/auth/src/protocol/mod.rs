@@ -7,6 +7,7 @@
 //! | [`client_auth`] | who asks | 6749 §2.3, 7617 |
 //! | [`client_assertion`] | who asks, by a signed token | 7521, 7523, OpenID Connect Core §9 |
 //! | [`client_certificate`] | who asks, by mutual TLS; certificate-bound tokens | 8705 |
+//! | [`asked`], [`par`] | where a request of a client comes from; pushed requests | 9126 |
 //! | [`authorize`], [`redirect`] | what a client asks of a person, and the way back | 6749 §3.1 and §4.1, 7636, 9207, OpenID Connect Core §3.1.2 |
 //! | [`granted`] | what a person has granted: code, family, tokens | 6749 §4.1.2 |
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
@@ -27,6 +28,7 @@
 //! | [`error`] | what a peer is told | 6749 §5.2 |
 
 pub mod access_token;
+pub mod asked;
 pub mod authorize;
 pub mod client_assertion;
 pub mod client_auth;
@@ -39,6 +41,7 @@ pub mod granted;
 pub(crate) mod id_token;
 pub mod introspect;
 pub mod jwt_bearer;
+pub mod par;
 pub mod parameters;
 pub mod redirect;
 pub mod registration;

@@ -68,6 +68,8 @@ pub enum Kind {
     Consent,
     /// Everything that one sign-in at one client has led to.
     Family,
+    /// An authorization request that a client has pushed, named by the hash of its `request_uri`.
+    PushedRequest,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
     /// A person's session in a browser, named by the hash of its secret.
@@ -99,6 +101,7 @@ impl Kind {
             Kind::Code => "code",
             Kind::Consent => "consent",
             Kind::Family => "family",
+            Kind::PushedRequest => "pushed-request",
             Kind::Revocation => "revocation",
             Kind::Session => "session",
             Kind::SigningKey => "signing-key",

@@ -105,6 +105,7 @@ impl Server {
         let app = Arc::new(App {
             anchors,
             clock: Arc::clone(&world.clock),
+            device: config.device.clone(),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
             key_sets: KeySets::new(Arc::new(Outbound::new(&config.outbound, Arc::clone(&world.resolver)))),
             live: Arc::new(live),

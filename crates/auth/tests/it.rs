@@ -6,6 +6,8 @@ mod authority;
 mod client_secret_jwt;
 mod code;
 mod config;
+mod device;
+mod device_pages;
 mod dpop;
 mod dpop_http;
 mod dpop_replay;

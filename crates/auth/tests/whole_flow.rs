@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::code::{query, shop, verifier};
 use crate::support::{Answer, Running, config};
 
-const PASSWORD: &str = "correct horse battery staple";
+pub const PASSWORD: &str = "correct horse battery staple";
 
 /// A browser: it keeps cookies, and follows nothing by itself.
 pub struct Browser<'a> {
@@ -91,7 +91,7 @@ pub fn text(answer: &Answer) -> String {
 }
 
 /// The value of a hidden field.
-fn field(page: &Answer, name: &str) -> String {
+pub fn field(page: &Answer, name: &str) -> String {
     let html = text(page);
     let (_, rest) = html.split_once(&format!("name=\"{name}\" value=\"")).expect(&html);
     let value = rest.split('"').next().unwrap();

@@ -46,6 +46,7 @@ Examples:
   sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
     --exchange-to https://stock.example
   sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
+  sealstone client add --id tv --auth-method none --grant device_code --grant refresh_token --scope openid
   sealstone client add --id app --auth-method none --redirect-uri http://127.0.0.1/callback --scope openid
 
 With private_key_jwt the client keeps its key and no secret travels: each request brings a token that the \

@@ -69,6 +69,8 @@ pub enum Grant {
     AuthorizationCode,
     /// RFC 6749 §4.4.
     ClientCredentials,
+    /// RFC 8628: a device asks, and a person answers in a browser.
+    DeviceCode,
     /// RFC 7523 §2.1.
     JwtBearer,
     /// RFC 6749 §6, for what a person has granted together with the scope `offline_access`.
@@ -79,9 +81,10 @@ pub enum Grant {
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 5] = [
+    pub const ALL: [Grant; 6] = [
         Grant::AuthorizationCode,
         Grant::ClientCredentials,
+        Grant::DeviceCode,
         Grant::JwtBearer,
         Grant::RefreshToken,
         Grant::TokenExchange,
@@ -92,6 +95,7 @@ impl Grant {
         match self {
             Grant::AuthorizationCode => "authorization_code",
             Grant::ClientCredentials => "client_credentials",
+            Grant::DeviceCode => "urn:ietf:params:oauth:grant-type:device_code",
             Grant::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
             Grant::RefreshToken => "refresh_token",
             Grant::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",

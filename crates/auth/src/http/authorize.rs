@@ -154,7 +154,7 @@ fn ask_consent(
 }
 
 /// What a scope means to a person, OpenID Connect Core §5.4 and §11. A scope of a service speaks for itself.
-fn describe(scope: &str) -> &'static str {
+pub(super) fn describe(scope: &str) -> &'static str {
     match scope {
         "openid" => "know who you are",
         "profile" => "see your name",
@@ -164,7 +164,7 @@ fn describe(scope: &str) -> &'static str {
     }
 }
 
-fn name_of(client: &Client) -> &str {
+pub(super) fn name_of(client: &Client) -> &str {
     if client.name.is_empty() { &client.id } else { &client.name }
 }
 

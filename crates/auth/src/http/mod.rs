@@ -2,6 +2,7 @@
 
 mod answer;
 mod authorize;
+mod device;
 mod forms;
 mod pages;
 mod passkeys;
@@ -27,6 +28,7 @@ use zeroize::Zeroizing;
 
 use crate::client::{AuthMethod, Client, Grant};
 use crate::clock::Clock;
+use crate::config;
 use crate::issuer::Issuer;
 use crate::outbound::KeySets;
 use crate::people::People;
@@ -54,6 +56,7 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 pub(crate) struct App {
     pub(crate) anchors: Anchors,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) device: config::Device,
     pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
     pub(crate) key_sets: KeySets,
@@ -107,6 +110,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route("/health/live", only(get(health_live)))
         .route("/health/ready", only(get(health_ready)));
     router = people::routes(router, below);
+    router = device::routes(router, below);
     router = router.fallback(|| async { Refusal::NotFound });
     router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), answer::observe)).with_state(app)
 }

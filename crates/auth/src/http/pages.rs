@@ -184,13 +184,11 @@ pub(crate) fn consent(page: &Consent<'_>) -> Response {
 }
 
 /// The page for a device's code: 200, or 403 where a code was not taken.
-#[allow(dead_code, reason = "shown by the endpoint of its flow")]
 pub(crate) fn device_code(page: &DeviceCode<'_>) -> Response {
     html(if page.failed.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK }, page)
 }
 
 /// The page that lets a device in.
-#[allow(dead_code, reason = "shown by the endpoint of its flow")]
 pub(crate) fn device_confirm(page: &DeviceConfirm<'_>) -> Response {
     html(StatusCode::OK, page)
 }

@@ -12,6 +12,10 @@ use crate::issuer::Issuer;
 pub const AUTHORIZE: &str = "/authorize";
 /// Where the consent page's form goes.
 pub const CONSENT: &str = "/consent";
+/// The device authorization endpoint below the issuer, RFC 8628 §3.1.
+pub const DEVICE_AUTHORIZATION: &str = "/device_authorization";
+/// Where people type the code of a device, RFC 8628 §3.3.
+pub const DEVICE: &str = "/device";
 /// The userinfo endpoint below the issuer, OpenID Connect Core §5.3.
 pub const USERINFO: &str = "/userinfo";
 /// The token endpoint below the issuer, RFC 6749 §3.2.
@@ -42,6 +46,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
             "preferred_username", "sid", "sub",
         ],
         "code_challenge_methods_supported": ["S256"],
+        "device_authorization_endpoint": issuer.endpoint(DEVICE_AUTHORIZATION),
         "dpop_signing_alg_values_supported": dpop::ALGORITHMS.map(Algorithm::name),
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,

@@ -64,6 +64,8 @@ pub enum Kind {
     Code,
     /// What a person has agreed to, for one client.
     Consent,
+    /// What a device has asked for, named by the hash of its device code.
+    Device,
     /// Everything that one sign-in at one client has led to.
     Family,
     /// A mark that a token id is revoked; ends soon after the token.
@@ -80,6 +82,8 @@ pub enum Kind {
     TrustedIssuer,
     /// A person, named by the username.
     User,
+    /// Which device shows a user code, named by a MAC of the code.
+    UserCode,
 }
 
 impl Kind {
@@ -92,6 +96,7 @@ impl Kind {
             Kind::Client => "client",
             Kind::Code => "code",
             Kind::Consent => "consent",
+            Kind::Device => "device",
             Kind::Family => "family",
             Kind::Revocation => "revocation",
             Kind::Session => "session",
@@ -100,6 +105,7 @@ impl Kind {
             Kind::Subject => "subject",
             Kind::TrustedIssuer => "trusted-issuer",
             Kind::User => "user",
+            Kind::UserCode => "user-code",
         }
     }
 

@@ -15,7 +15,7 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, KeySource, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, KeySource, Logout, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
@@ -89,6 +89,8 @@ pub struct NewClient {
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
     pub id: Option<String>,
+    /// How it takes part when a person signs out.
+    pub logout: Logout,
     /// A name for people.
     pub name: String,
     /// The audiences it answers for as a resource server.
@@ -152,6 +154,7 @@ impl Default for NewClient {
             tls_client_certificate_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
+            logout: Logout::default(),
             name: String::new(),
             resources: Vec::new(),
             scopes: BTreeSet::new(),
@@ -221,6 +224,7 @@ impl Admin {
             exchange: new.exchange,
             grants: new.grants,
             id: id.clone(),
+            logout: new.logout,
             name: new.name,
             resources: new.resources,
             scopes: new.scopes,

@@ -17,6 +17,7 @@ mod http;
 mod jwks_uri;
 mod jwt_bearer;
 mod keys;
+mod logout;
 mod logs;
 mod mtls;
 mod mtls_wire;

@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, NewClient, RedirectUri, RefreshLifetime,
+    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, Logout, NewClient, RedirectUri,
+    RefreshLifetime,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -113,6 +114,9 @@ pub(crate) struct Add {
     /// Let it do without PKCE if it sends a nonce; only for a client that cannot be changed
     #[arg(long, requires = "redirect_uri")]
     pkce_optional: bool,
+    /// Where people may be sent once they have signed out at its word, byte by byte; may be given more than once
+    #[arg(long, value_name = "URI", value_parser = flags::redirect_uri)]
+    post_logout_redirect_uri: Vec<RedirectUri>,
     /// How long a refresh token lives without being used, as in 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
     refresh_lifetime: Duration,
@@ -214,6 +218,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         grants,
         tls_client_certificate_bound_access_tokens: options.auth.tls_client_certificate_bound_access_tokens,
         id: options.id,
+        logout: Logout { post_logout_redirect_uris: options.post_logout_redirect_uri },
         name: options.name,
         resources: options.resource,
         scopes: options.scope.into_iter().collect(),
@@ -307,7 +312,8 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
             ("exchanges", exchanges(&client.exchange)),
-            ("sends back to", redirect_uris(client)),
+            ("sends back to", uris(&client.code_flow.redirect_uris)),
+            ("signs out to", uris(&client.logout.post_logout_redirect_uris)),
             ("auth method", client.authentication.method().name().to_owned()),
             client_auth::known_by(client).unwrap_or_default(),
             (
@@ -343,8 +349,8 @@ fn lifetime(client: &Client) -> String {
     format!("for {seconds} seconds{default}{bound}")
 }
 
-fn redirect_uris(client: &Client) -> String {
-    client.code_flow.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
+fn uris(uris: &[RedirectUri]) -> String {
+    uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
 }
 
 fn row(client: &Client) -> Value {
@@ -363,6 +369,11 @@ fn row(client: &Client) -> Value {
     client_auth::members(client, &mut row);
     if !client.exchange.is_none() {
         row["exchange"] = json!(client.exchange);
+    }
+    if !client.logout.is_none() {
+        for (name, value) in json!(client.logout).as_object().into_iter().flatten() {
+            row[name] = value.clone();
+        }
     }
     if client.dpop_bound_access_tokens {
         row["dpop_bound_access_tokens"] = true.into();

@@ -5,6 +5,7 @@ mod certificate;
 mod code_flow;
 mod exchange;
 mod jwks_uri;
+mod logout;
 mod secret;
 
 use std::collections::{BTreeSet, HashMap};
@@ -25,6 +26,7 @@ pub use certificate::{CertificateName, ClientKeys};
 pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use exchange::Exchange;
 pub use jwks_uri::{JwksUri, KeySource};
+pub use logout::Logout;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
 /// A registered client.
@@ -50,6 +52,8 @@ pub struct Client {
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
     pub id: String,
+    /// How it takes part when a person signs out.
+    pub logout: Logout,
     /// A name for people.
     pub name: String,
     /// The audiences it answers for as a resource server: it may introspect their tokens, RFC 7662 §4.
@@ -141,6 +145,8 @@ struct Body {
     jwks: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Logout::is_none")]
+    logout: Logout,
     name: String,
     resources: Vec<String>,
     scopes: BTreeSet<String>,
@@ -190,6 +196,7 @@ impl Client {
             grants: self.grants.clone(),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
+            logout: self.logout.clone(),
             name: self.name.clone(),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
@@ -223,6 +230,7 @@ impl Client {
             exchange: body.exchange,
             grants: body.grants,
             id: record.id.clone(),
+            logout: body.logout,
             name: body.name,
             resources: body.resources,
             scopes: body.scopes,

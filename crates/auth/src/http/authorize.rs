@@ -169,7 +169,7 @@ pub(super) fn name_of(client: &Client) -> &str {
 }
 
 /// The same request as a query, with some parameters set anew.
-fn query_of(parameters: &Parameters, set: &[(&str, &str)]) -> String {
+pub(super) fn query_of(parameters: &Parameters, set: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in parameters.iter().filter(|(name, _)| !set.iter().any(|(known, _)| known == name)) {
         query.append_pair(name, value);

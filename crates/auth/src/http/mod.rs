@@ -3,6 +3,7 @@
 mod answer;
 mod authorize;
 mod device;
+mod end_session;
 mod forms;
 mod pages;
 mod passkeys;
@@ -104,6 +105,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route(&below(discovery::AUTHORIZE), only(get(authorize::endpoint).post(authorize::endpoint)))
         .route(&below(discovery::CONSENT), only(post(authorize::consent)))
         .route(&below(discovery::USERINFO), only(get(userinfo::endpoint).post(userinfo::endpoint)))
+        .route(&below(discovery::END_SESSION), only(get(end_session::endpoint).post(end_session::endpoint)))
         .route(&below(discovery::JWKS), only(get(jwks)))
         .route(&discovery::oauth_path(&app.issuer), only(get(metadata_document)))
         .route(&discovery::openid_path(&app.issuer), only(get(metadata_document)))

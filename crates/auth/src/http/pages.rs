@@ -115,13 +115,19 @@ pub(crate) struct DeviceConfirm<'a> {
     pub(crate) form_token: &'a str,
 }
 
-/// Asks whether to sign out. Posts `form_token` to `logout`.
+/// Asks whether to sign out. Posts `form_token` to `logout`, or with `continue_query` to `end_session`.
 #[derive(Template)]
 #[template(path = "logout.html")]
 pub(crate) struct Logout<'a> {
+    /// Where the form goes.
+    pub(crate) action: &'a str,
+    /// Which client asks for it; empty if none does.
+    pub(crate) client_name: &'a str,
+    /// The client's request; empty if there is none.
+    pub(crate) continue_query: &'a str,
     /// Who is signed in.
     pub(crate) username: &'a str,
-    /// See [`super::forms`]; the purpose is [`super::people::LOGOUT`].
+    /// See [`super::forms`]; the purpose is [`super::people::LOGOUT`], or names the request.
     pub(crate) form_token: &'a str,
 }
 

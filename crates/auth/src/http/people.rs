@@ -159,12 +159,19 @@ async fn post_logout(State(app): State<Arc<App>>, request: Request<Body>) -> Res
             denied(hint),
         );
     }
-    if let Some(secret) = Cookie::Session.read(&headers, &app.issuer)
-        && let Err(cause) = session::end(app.live.store(), &secret, app.clock.now()).await
-    {
-        return failed(cause);
+    match end(&app, &headers).await {
+        Ok(()) => signed_out(&app.issuer),
+        Err(cause) => failed(cause),
     }
-    signed_out(&app.issuer)
+}
+
+/// Ends the session of this browser.
+/// Errors: `Store`; the session may then still hold.
+pub(super) async fn end(app: &App, headers: &HeaderMap) -> Result<(), Error> {
+    match Cookie::Session.read(headers, &app.issuer) {
+        Some(secret) => session::end(app.live.store(), &secret, app.clock.now()).await,
+        None => Ok(()),
+    }
 }
 
 /// A file that pages load.
@@ -213,12 +220,18 @@ fn logout_page(app: &App, headers: &HeaderMap, session: &Session) -> Response {
         Ok(token) => token,
         Err(cause) => return failed(cause),
     };
-    let mut response = pages::logout(&Logout { username: &session.username, form_token: token.text() });
+    let mut response = pages::logout(&Logout {
+        action: "logout",
+        client_name: "",
+        continue_query: "",
+        username: &session.username,
+        form_token: token.text(),
+    });
     token.set_on(&app.issuer, &mut response);
     response
 }
 
-fn signed_out(issuer: &Issuer) -> Response {
+pub(super) fn signed_out(issuer: &Issuer) -> Response {
     let text = "You are signed out on this browser. Applications that you have used may still know you.";
     let mut response = pages::notice(&Notice { title: "Signed out", text, link: Some(("login", "Sign in")) });
     Cookie::Session.clear(issuer, &mut response);

@@ -16,6 +16,8 @@ pub const CONSENT: &str = "/consent";
 pub const DEVICE_AUTHORIZATION: &str = "/device_authorization";
 /// Where people type the code of a device, RFC 8628 §3.3.
 pub const DEVICE: &str = "/device";
+/// The end-session endpoint below the issuer, OpenID Connect RP-Initiated Logout 1.0 §2.1.
+pub const END_SESSION: &str = "/end_session";
 /// The userinfo endpoint below the issuer, OpenID Connect Core §5.3.
 pub const USERINFO: &str = "/userinfo";
 /// The token endpoint below the issuer, RFC 6749 §3.2.
@@ -48,6 +50,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
         "code_challenge_methods_supported": ["S256"],
         "device_authorization_endpoint": issuer.endpoint(DEVICE_AUTHORIZATION),
         "dpop_signing_alg_values_supported": dpop::ALGORITHMS.map(Algorithm::name),
+        "end_session_endpoint": issuer.endpoint(END_SESSION),
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,
         "introspection_endpoint": issuer.endpoint(INTROSPECT),

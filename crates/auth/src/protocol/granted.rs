@@ -42,7 +42,7 @@ pub struct Granted {
     /// The scopes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// The session that the person had.
+    /// The session that the person had. A client knows it by another name: see [`sid_at`].
     pub sid: String,
     /// The person, as the client knows them.
     pub sub: String,
@@ -189,6 +189,15 @@ pub(crate) async fn end_family(
     let (Write::Done(_) | Write::Refused) = store.insert(mark, now).await?;
     tracing::warn!(family, "a family of tokens is revoked");
     Ok(())
+}
+
+/// The `sid` by which a client knows a session: OpenID Connect Back-Channel Logout 1.0 §2.1. Each client has another, so
+/// that two of them cannot tell by it that they have the same person before them. A session's own `sid` has 128 random bits
+/// and leaves the server nowhere, so nothing can be found from this one.
+pub(crate) fn sid_at(sid: &str, client_id: &str) -> String {
+    let hash =
+        digest::digest(&digest::SHA256, format!("session at a client v1\0{sid}\0{client_id}").as_bytes());
+    URL_SAFE_NO_PAD.encode(&hash.as_ref()[..16])
 }
 
 /// The name under which a secret is kept: its hash, so that the store does not give it away.

@@ -157,8 +157,10 @@ pub(crate) async fn apply(
     let written = match step {
         Step::Create { algorithm, sequence, state } => {
             let id = record_id(algorithm, sequence);
-            let key =
-                PrivateKey::generate(algorithm).map_err(|cause| Error::Key { what: cause.to_string() })?;
+            // Two primes take a while: not on a thread that others' requests wait for.
+            let made = tokio::task::spawn_blocking(move || PrivateKey::generate(algorithm)).await;
+            let made = made.map_err(|cause| Error::Key { what: cause.to_string() })?;
+            let key = made.map_err(|cause| Error::Key { what: cause.to_string() })?;
             let body = Body {
                 kid: key.kid().to_owned(),
                 sealed: Some(URL_SAFE_NO_PAD.encode(sealer.seal(

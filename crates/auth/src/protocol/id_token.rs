@@ -57,7 +57,7 @@ pub(crate) fn issue(
 /// the code flow can do without (§3.1.3.6): it is left out, for a wrong one is refused.
 fn half_hash(algorithm: Algorithm, access_token: &str) -> Option<String> {
     let hash = match algorithm {
-        Algorithm::Es256 => &digest::SHA256,
+        Algorithm::Es256 | Algorithm::Ps256 | Algorithm::Rs256 => &digest::SHA256,
         Algorithm::Es384 => &digest::SHA384,
         Algorithm::Es512 => &digest::SHA512,
         _ => return None,

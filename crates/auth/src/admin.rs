@@ -18,7 +18,7 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, KeySource, SecretHash, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, KeySource, Logout, SecretHash, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
@@ -94,6 +94,8 @@ pub struct NewClient {
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
     pub id: Option<String>,
+    /// How it takes part when a person signs out.
+    pub logout: Logout,
     /// A name for people.
     pub name: String,
     /// The audiences it answers for as a resource server.
@@ -157,6 +159,7 @@ impl Default for NewClient {
             tls_client_certificate_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
+            logout: Logout::default(),
             name: String::new(),
             resources: Vec::new(),
             scopes: BTreeSet::new(),
@@ -464,6 +467,7 @@ fn made(
         exchange: new.exchange,
         grants: new.grants,
         id: id.to_owned(),
+        logout: new.logout,
         name: new.name,
         registration,
         resources: new.resources,

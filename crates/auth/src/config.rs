@@ -23,6 +23,8 @@ pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
 pub struct Config {
     /// Where everything that must survive is kept; created with mode 0700.
     pub data_dir: PathBuf,
+    /// Devices that ask for a person's answer.
+    pub device: Device,
     /// Proofs of possession.
     pub dpop: Dpop,
     /// Limits of HTTP.
@@ -55,6 +57,16 @@ pub struct Config {
     pub tokens: Tokens,
     /// The issuers whose assertions are taken for a grant, besides those of the store.
     pub trusted_issuers: Vec<trusted::Configured>,
+}
+
+/// `[device]`: the device authorization grant, RFC 8628.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Device {
+    /// How many seconds a device lets pass between two questions, at most 60.
+    pub interval_seconds: NonZeroU64,
+    /// How long its codes hold, at most an hour: the longer, the more codes there are to be guessed.
+    pub lifetime_seconds: NonZeroU64,
 }
 
 /// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
@@ -286,6 +298,7 @@ impl Default for Config {
     fn default() -> Self {
         Self {
             data_dir: "sealstone-data".into(),
+            device: Device::default(),
             dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
@@ -303,6 +316,12 @@ impl Default for Config {
             tokens: Tokens::default(),
             trusted_issuers: Vec::new(),
         }
+    }
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Self { interval_seconds: seconds(5), lifetime_seconds: seconds(600) }
     }
 }
 
@@ -498,6 +517,14 @@ impl Config {
                 key: "algorithms",
                 what: "`algorithms` is empty".into(),
                 hint: "name at least one, as in [\"ML-DSA-65\"]",
+            });
+        }
+        if self.device.interval_seconds.get() > 60 || self.device.lifetime_seconds.get() > 3600 {
+            return Err(Fault {
+                section: "device",
+                key: "lifetime_seconds",
+                what: "`interval_seconds` or `lifetime_seconds` is too long".into(),
+                hint: "at most 60 seconds between two questions, and an hour for a code",
             });
         }
         if !self.dpop.nonces && self.dpop.replay == Replay::Node {

@@ -109,6 +109,7 @@ impl Server {
             admin,
             anchors,
             clock: Arc::clone(&world.clock),
+            device: config.device.clone(),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
             key_sets: KeySets::new(Arc::new(Outbound::new(&config.outbound, Arc::clone(&world.resolver)))),
             live: Arc::new(live),

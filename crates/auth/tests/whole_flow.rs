@@ -12,6 +12,7 @@ use crate::support::{Answer, Running, config};
 pub const PASSWORD: &str = "correct horse battery staple";
 
 /// A browser: it keeps cookies, and follows nothing by itself.
+#[derive(Clone)]
 pub struct Browser<'a> {
     server: &'a Running,
     cookies: Vec<(String, String)>,

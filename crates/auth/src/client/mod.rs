@@ -5,6 +5,7 @@ mod certificate;
 mod code_flow;
 mod exchange;
 mod jwks_uri;
+mod logout;
 pub mod metadata;
 mod secret;
 
@@ -26,6 +27,7 @@ pub use certificate::{CertificateName, ClientKeys};
 pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use exchange::Exchange;
 pub use jwks_uri::{JwksUri, KeySource};
+pub use logout::Logout;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
 /// A registered client.
@@ -51,6 +53,8 @@ pub struct Client {
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
     pub id: String,
+    /// How it takes part when a person signs out.
+    pub logout: Logout,
     /// A name for people.
     pub name: String,
     /// What it manages its registration with, where it registered itself (RFC 7592 §3).
@@ -72,6 +76,8 @@ pub enum Grant {
     AuthorizationCode,
     /// RFC 6749 §4.4.
     ClientCredentials,
+    /// RFC 8628: a device asks, and a person answers in a browser.
+    DeviceCode,
     /// RFC 7523 §2.1.
     JwtBearer,
     /// RFC 6749 §6, for what a person has granted together with the scope `offline_access`.
@@ -82,9 +88,10 @@ pub enum Grant {
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 5] = [
+    pub const ALL: [Grant; 6] = [
         Grant::AuthorizationCode,
         Grant::ClientCredentials,
+        Grant::DeviceCode,
         Grant::JwtBearer,
         Grant::RefreshToken,
         Grant::TokenExchange,
@@ -95,6 +102,7 @@ impl Grant {
         match self {
             Grant::AuthorizationCode => "authorization_code",
             Grant::ClientCredentials => "client_credentials",
+            Grant::DeviceCode => "urn:ietf:params:oauth:grant-type:device_code",
             Grant::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
             Grant::RefreshToken => "refresh_token",
             Grant::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -145,6 +153,8 @@ struct Body {
     jwks: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Logout::is_none")]
+    logout: Logout,
     name: String,
     /// SHA-256 of the registration access token, in base64url.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -207,6 +217,7 @@ impl Client {
             grants: self.grants.clone(),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
+            logout: self.logout.clone(),
             name: self.name.clone(),
             registration_sha256: self.registration.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             resources: self.resources.clone(),
@@ -246,6 +257,7 @@ impl Client {
             exchange: body.exchange,
             grants: body.grants,
             id: record.id.clone(),
+            logout: body.logout,
             name: body.name,
             registration,
             resources: body.resources,

@@ -51,7 +51,9 @@ impl Refusal {
                 Code::InsufficientScope => StatusCode::FORBIDDEN,
                 Code::InvalidToken => StatusCode::UNAUTHORIZED,
                 Code::AccessDenied
+                | Code::AuthorizationPending
                 | Code::ConsentRequired
+                | Code::ExpiredToken
                 | Code::InvalidClientMetadata
                 | Code::InvalidDpopProof
                 | Code::InvalidGrant
@@ -63,6 +65,7 @@ impl Refusal {
                 | Code::LoginRequired
                 | Code::RequestNotSupported
                 | Code::RequestUriNotSupported
+                | Code::SlowDown
                 | Code::UnauthorizedClient
                 | Code::UnsupportedGrantType
                 | Code::UnsupportedResponseType

@@ -2,6 +2,8 @@
 
 mod answer;
 mod authorize;
+mod device;
+mod end_session;
 mod forms;
 mod pages;
 mod par;
@@ -59,6 +61,7 @@ pub(crate) struct App {
     pub(crate) admin: Admin,
     pub(crate) anchors: Anchors,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) device: config::Device,
     pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
     pub(crate) key_sets: KeySets,
@@ -114,6 +117,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route(&below(discovery::AUTHORIZE), only(get(authorize::endpoint).post(authorize::endpoint)))
         .route(&below(discovery::CONSENT), only(post(authorize::consent)))
         .route(&below(discovery::USERINFO), only(get(userinfo::endpoint).post(userinfo::endpoint)))
+        .route(&below(discovery::END_SESSION), only(get(end_session::endpoint).post(end_session::endpoint)))
         .route(&below(discovery::JWKS), only(get(jwks)))
         .route(&discovery::oauth_path(&app.issuer), only(get(metadata_document)))
         .route(&discovery::openid_path(&app.issuer), only(get(metadata_document)))
@@ -126,6 +130,7 @@ pub(crate) fn router(app: Arc<App>) -> Router {
             .route(&below("/register/{id}"), only(one));
     }
     router = people::routes(router, below);
+    router = device::routes(router, below);
     router = router.fallback(|| async { Refusal::NotFound });
     router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), answer::observe)).with_state(app)
 }

@@ -31,12 +31,18 @@ pub struct FlowKeys {
     pub refresh: hmac::Key,
     /// Of the mark that a sign-in page was shown.
     pub sign_in: hmac::Key,
+    /// Of the names of user codes.
+    pub user_code: hmac::Key,
 }
 
 impl FlowKeys {
     /// Derives them.
     pub fn derive(sealer: &Sealer) -> Result<Self, Error> {
-        Ok(Self { refresh: sealer.mac_key("refresh token v1")?, sign_in: sealer.mac_key("sign-in page v1")? })
+        Ok(Self {
+            refresh: sealer.mac_key("refresh token v1")?,
+            sign_in: sealer.mac_key("sign-in page v1")?,
+            user_code: sealer.mac_key("user code v1")?,
+        })
     }
 }
 

@@ -27,7 +27,7 @@ pub struct Session {
     pub amr: Vec<String>,
     /// `auth_time`, OpenID Connect Core 1.0 §2.
     pub auth_time: UnixSeconds,
-    /// `sid`, OpenID Connect Front-Channel Logout 1.0 §3: public, and no way into the session.
+    /// The server's own name for the session: no way into it, and not the `sid` that a client sees.
     pub sid: String,
     /// The person's `sub`.
     pub sub: String,

@@ -15,6 +15,12 @@ pub const AUTHORIZE: &str = "/authorize";
 pub const CONSENT: &str = "/consent";
 /// The pushed authorization request endpoint below the issuer, RFC 9126 §2.
 pub const PAR: &str = "/par";
+/// The device authorization endpoint below the issuer, RFC 8628 §3.1.
+pub const DEVICE_AUTHORIZATION: &str = "/device_authorization";
+/// Where people type the code of a device, RFC 8628 §3.3.
+pub const DEVICE: &str = "/device";
+/// The end-session endpoint below the issuer, OpenID Connect RP-Initiated Logout 1.0 §2.1.
+pub const END_SESSION: &str = "/end_session";
 /// The userinfo endpoint below the issuer, OpenID Connect Core §5.3.
 pub const USERINFO: &str = "/userinfo";
 /// The token endpoint below the issuer, RFC 6749 §3.2.
@@ -48,7 +54,9 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
             "preferred_username", "sid", "sub",
         ],
         "code_challenge_methods_supported": ["S256"],
+        "device_authorization_endpoint": issuer.endpoint(DEVICE_AUTHORIZATION),
         "dpop_signing_alg_values_supported": dpop::ALGORITHMS.map(Algorithm::name),
+        "end_session_endpoint": issuer.endpoint(END_SESSION),
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,
         "introspection_endpoint": issuer.endpoint(INTROSPECT),

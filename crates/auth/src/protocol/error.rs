@@ -23,8 +23,12 @@ pub struct OAuthError {
 pub enum Code {
     /// RFC 6749 §4.1.2.1, RFC 8628 §3.5: the person, or the server for them, refused.
     AccessDenied,
+    /// RFC 8628 §3.5: the person has not answered yet.
+    AuthorizationPending,
     /// OpenID Connect Core §3.1.2.6: the person must be asked, and may not be.
     ConsentRequired,
+    /// RFC 8628 §3.5: the device code's time is over.
+    ExpiredToken,
     /// RFC 6750 §3.1: the token is not good for this.
     InsufficientScope,
     /// RFC 6749 §5.2: client authentication failed.
@@ -55,6 +59,8 @@ pub enum Code {
     RequestUriNotSupported,
     /// Registered for RFC 6749 §4.1.2.1: the server failed.
     ServerError,
+    /// RFC 8628 §3.5: the device asks too often.
+    SlowDown,
     /// Registered for RFC 6749 §4.1.2.1: the server cannot answer now.
     TemporarilyUnavailable,
     /// RFC 6749 §5.2: the client may not use this grant.
@@ -74,7 +80,9 @@ impl Code {
     pub const fn name(self) -> &'static str {
         match self {
             Code::AccessDenied => "access_denied",
+            Code::AuthorizationPending => "authorization_pending",
             Code::ConsentRequired => "consent_required",
+            Code::ExpiredToken => "expired_token",
             Code::InsufficientScope => "insufficient_scope",
             Code::InvalidClient => "invalid_client",
             Code::InvalidClientMetadata => "invalid_client_metadata",
@@ -90,6 +98,7 @@ impl Code {
             Code::RequestNotSupported => "request_not_supported",
             Code::RequestUriNotSupported => "request_uri_not_supported",
             Code::ServerError => "server_error",
+            Code::SlowDown => "slow_down",
             Code::TemporarilyUnavailable => "temporarily_unavailable",
             Code::UnauthorizedClient => "unauthorized_client",
             Code::UnsupportedGrantType => "unsupported_grant_type",

@@ -3,6 +3,7 @@
 //! within `store.poll_milliseconds`.
 
 mod issuers;
+mod sessions;
 mod signing_keys;
 mod users;
 
@@ -250,6 +251,41 @@ impl Admin {
             let client = made(id, new.clone(), authentication, was.registration, was.created_at);
             let body = client.to_body()?;
             let next = NewRecord { kind: Kind::Client, id: id.to_owned(), expires_at: None, body };
+            if let Write::Done(_) = self.store.replace(next, record.version, now).await? {
+                return Ok((client, secret));
+            }
+        }
+    }
+
+    /// Draws a new secret for a client; the old one is over.
+    /// Errors: `ClientUnknown`; `ClientInvalid` for a client whose method has none.
+    pub async fn renew_secret(&self, id: &str) -> Result<(Client, ClientSecret), Error> {
+        loop {
+            let now = self.clock.now();
+            let found = self.store.read(Kind::Client, id, now).await?;
+            let record = found.ok_or_else(|| Error::ClientUnknown { id: id.to_owned() })?;
+            let was = Client::from_record(&record)?;
+            let again = match &was.authentication {
+                Authentication::ClientSecretBasic(_) => NewAuthentication::ClientSecretBasic,
+                Authentication::ClientSecretPost(_) => NewAuthentication::ClientSecretPost,
+                Authentication::ClientSecretJwt(shared) => {
+                    NewAuthentication::ClientSecretJwt(shared.algorithm, shared.audience)
+                }
+                _ => NewAuthentication::None,
+            };
+            let (authentication, secret) = self.enrol(id, again).await?;
+            let Some(secret) = secret else {
+                let what = format!("{} has none", was.authentication.method().name());
+                let hint = "only a client that authenticates with a secret can be given a new one".to_owned();
+                return Err(Error::ClientInvalid { field: "secret", what, hint });
+            };
+            let client = Client { authentication, ..was };
+            let next = NewRecord {
+                kind: Kind::Client,
+                id: id.to_owned(),
+                expires_at: None,
+                body: client.to_body()?,
+            };
             if let Write::Done(_) = self.store.replace(next, record.version, now).await? {
                 return Ok((client, secret));
             }

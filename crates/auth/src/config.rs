@@ -21,6 +21,8 @@ pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// The admin API.
+    pub admin: Admin,
     /// Where everything that must survive is kept; created with mode 0700.
     pub data_dir: PathBuf,
     /// Devices that ask for a person's answer.
@@ -67,6 +69,14 @@ pub struct Device {
     pub interval_seconds: NonZeroU64,
     /// How long its codes hold, at most an hour: the longer, the more codes there are to be guessed.
     pub lifetime_seconds: NonZeroU64,
+}
+
+/// `[admin]`: the admin API, for clients whose scopes make them administrators.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Admin {
+    /// Whether it is there.
+    pub api: bool,
 }
 
 /// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
@@ -297,6 +307,7 @@ pub struct Tokens {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            admin: Admin::default(),
             data_dir: "sealstone-data".into(),
             device: Device::default(),
             dpop: Dpop::default(),

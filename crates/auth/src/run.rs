@@ -107,6 +107,7 @@ impl Server {
             Admin::new(&config, Arc::clone(&store), clock, randomness).with_sealer(Arc::clone(live.sealer()));
         let app = Arc::new(App {
             admin,
+            admin_api: config.admin.api,
             anchors,
             clock: Arc::clone(&world.clock),
             device: config.device.clone(),

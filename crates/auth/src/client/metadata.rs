@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use sealstone_jose::Algorithm;
 use sealstone_jose::mac::MacAlgorithm;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, Grant, JwksUri,
-    KeySource, RedirectUri,
+    AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow, Consent,
+    Exchange, Grant, JwksUri, KeySource, Logout, RedirectUri, RefreshLifetime,
 };
-use crate::admin::NewAuthentication;
+use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient};
 
 /// What is wrong with a registration, in the codes of RFC 7591 §3.2.2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -95,6 +95,58 @@ impl Metadata {
         }
     }
 
+    /// The client that an administrator asks for, who may give everything. `id` is whose registration is replaced. What
+    /// is not known is refused: a member with a slip in it must not be lost.
+    pub(crate) fn by_administrator(&self, id: Option<&str>) -> Result<NewClient, Fault> {
+        let known = |name: &str| {
+            CertificateName::MEMBERS.contains(&name)
+                || Extras::MEMBERS.contains(&name)
+                || SAID_ONLY.contains(&name)
+        };
+        if let Some(name) = self.others.keys().find(|name| !known(name)) {
+            return Err(fault("a member", &format!("there is none that is called {name}")));
+        }
+        let named = self.member("client_id").and_then(Value::as_str);
+        if id.is_some() && named.is_some() && named != id {
+            return Err(fault("client_id", "it is not the client's"));
+        }
+        let extras: Extras = serde_json::from_value(Value::Object(self.others.clone()))
+            .map_err(|_| fault("a member", "it has another type than the document says"))?;
+        let algorithm = match &self.id_token_signed_response_alg {
+            None => NewClient::default().algorithm,
+            Some(name) => {
+                name.parse().map_err(|_| fault("id_token_signed_response_alg", "it is not possible here"))?
+            }
+        };
+        let grants = match self.grant_types.is_none() && self.redirect_uris.is_empty() {
+            true => NewClient::default().grants,
+            false => self.grants()?,
+        };
+        let scopes = self.scope.as_deref().unwrap_or_default().split(' ').filter(|one| !one.is_empty());
+        Ok(NewClient {
+            algorithm,
+            audiences: extras.audiences,
+            authentication: self.authentication()?,
+            code_flow: CodeFlow {
+                consent: extras.consent,
+                pkce_optional: extras.pkce_optional,
+                redirect_uris: self.redirect_uris()?,
+                refresh_lifetime_seconds: extras.refresh_lifetime_seconds,
+                require_pushed_authorization_requests: extras.require_pushed_authorization_requests,
+            },
+            dpop_bound_access_tokens: self.dpop_bound_access_tokens,
+            exchange: extras.exchange,
+            grants,
+            id: id.or(named).map(str::to_owned),
+            logout: Logout { post_logout_redirect_uris: extras.post_logout_redirect_uris },
+            name: self.client_name.clone(),
+            resources: extras.resources,
+            scopes: scopes.map(str::to_owned).collect(),
+            tls_client_certificate_bound_access_tokens: self.tls_client_certificate_bound_access_tokens,
+            token_lifetime_seconds: extras.token_lifetime_seconds.unwrap_or(DEFAULT_TOKEN_LIFETIME_SECONDS),
+        })
+    }
+
     /// Where people may be sent back to.
     pub fn redirect_uris(&self) -> Result<Vec<RedirectUri>, Fault> {
         let parsed = self.redirect_uris.iter().map(|text| RedirectUri::parse(text));
@@ -156,6 +208,54 @@ impl Metadata {
     }
 }
 
+/// What an administrator may say of a client besides.
+#[derive(Deserialize, Serialize)]
+#[serde(default)]
+struct Extras {
+    audiences: Vec<String>,
+    consent: Consent,
+    exchange: Exchange,
+    pkce_optional: bool,
+    post_logout_redirect_uris: Vec<RedirectUri>,
+    refresh_lifetime_seconds: RefreshLifetime,
+    require_pushed_authorization_requests: bool,
+    resources: Vec<String>,
+    token_lifetime_seconds: Option<u64>,
+}
+
+impl Default for Extras {
+    fn default() -> Self {
+        Self {
+            audiences: Vec::new(),
+            consent: Consent::default(),
+            exchange: Exchange::default(),
+            pkce_optional: false,
+            post_logout_redirect_uris: Vec::new(),
+            refresh_lifetime_seconds: RefreshLifetime::default(),
+            require_pushed_authorization_requests: false,
+            resources: Vec::new(),
+            token_lifetime_seconds: None,
+        }
+    }
+}
+
+impl Extras {
+    const MEMBERS: [&'static str; 9] = [
+        "audiences",
+        "consent",
+        "exchange",
+        "pkce_optional",
+        "post_logout_redirect_uris",
+        "refresh_lifetime_seconds",
+        "require_pushed_authorization_requests",
+        "resources",
+        "token_lifetime_seconds",
+    ];
+}
+
+/// What an answer says and a request may bring back.
+const SAID_ONLY: [&str; 3] = ["client_id", "client_id_issued_at", "registered_itself"];
+
 fn fault(member: &str, what: &str) -> Fault {
     Fault::Metadata(plain(&format!("{member}: {what}")))
 }
@@ -199,6 +299,28 @@ impl Client {
         if let Some(name) = self.authentication.certificate_name() {
             put(name.member(), json!(name.value()));
         }
+        all
+    }
+
+    /// The same with everything that an administrator may say of a client.
+    pub fn for_administrators(&self) -> Map<String, Value> {
+        let flow = &self.code_flow;
+        let extras = json!(Extras {
+            audiences: self.audiences.clone(),
+            consent: flow.consent,
+            exchange: self.exchange.clone(),
+            pkce_optional: flow.pkce_optional,
+            post_logout_redirect_uris: self.logout.post_logout_redirect_uris.clone(),
+            refresh_lifetime_seconds: flow.refresh_lifetime_seconds,
+            require_pushed_authorization_requests: flow.require_pushed_authorization_requests,
+            resources: self.resources.clone(),
+            token_lifetime_seconds: Some(self.token_lifetime_seconds),
+        });
+        let mut all = self.metadata();
+        all.extend(
+            extras.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())),
+        );
+        all.insert("registered_itself".into(), self.registration.is_some().into());
         all
     }
 }

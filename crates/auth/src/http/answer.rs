@@ -29,6 +29,8 @@ pub(crate) enum Refusal {
     Method,
     /// There is no such address.
     NotFound,
+    /// There is one of this name already.
+    Conflict { description: String, client: String },
     /// A flow refused; `client` is known once it has proved itself.
     OAuth { error: OAuthError, client: Option<String> },
     /// The body is over the limit.
@@ -43,6 +45,7 @@ impl Refusal {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Refusal::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Refusal::Conflict { .. } => StatusCode::CONFLICT,
             Refusal::NotFound => StatusCode::NOT_FOUND,
             Refusal::OAuth { error, .. } => match error.code {
                 Code::InvalidClient => StatusCode::UNAUTHORIZED,
@@ -81,6 +84,9 @@ impl Refusal {
         let invalid = |description| (OAuthError::new(Code::InvalidRequest, description), None);
         match self {
             Refusal::Method => invalid("the method is not allowed here"),
+            Refusal::Conflict { description, client } => {
+                (OAuthError::new(Code::InvalidRequest, description), Some(client))
+            }
             Refusal::NotFound => invalid("there is nothing at this address"),
             Refusal::OAuth { error, client } => (error, client),
             Refusal::TooLarge => invalid("the body is too large"),

@@ -1,5 +1,6 @@
 //! The only place that knows HTTP: addresses, methods, headers, statuses.
 
+mod admin;
 mod answer;
 mod authorize;
 mod device;
@@ -59,6 +60,8 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 /// What every request may reach.
 pub(crate) struct App {
     pub(crate) admin: Admin,
+    /// Whether the admin API is there.
+    pub(crate) admin_api: bool,
     pub(crate) anchors: Anchors,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) device: config::Device,
@@ -123,6 +126,9 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route(&discovery::openid_path(&app.issuer), only(get(metadata_document)))
         .route("/health/live", only(get(health_live)))
         .route("/health/ready", only(get(health_ready)));
+    if app.admin_api {
+        router = admin::routes(router, below);
+    }
     if app.registration.enabled {
         let one = get(registration::read).put(registration::update).delete(registration::remove);
         router = router
@@ -313,6 +319,19 @@ async fn read_form(request: Request<Body>, app: &App) -> Result<Form, Refusal> {
     let proofs = head.headers.get_all(DPOP).iter().map(|value| value.as_bytes().to_vec()).collect();
     let certificate = head.extensions.get::<Arc<PeerCertificate>>().cloned();
     Ok(Form { authorization, certificate, proofs, parameters: Parameters::parse(&body)? })
+}
+
+/// A JSON body, whose type says that it is one.
+async fn read_json(headers: &HeaderMap, body: Body, app: &App) -> Result<Vec<u8>, Refusal> {
+    let is_json = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(|text| {
+        text.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+    });
+    match is_json {
+        true => read_body(body, app).await.map(|bytes| bytes.to_vec()),
+        false => {
+            Err(OAuthError::new(Code::InvalidRequest, "the content type must be application/json").into())
+        }
+    }
 }
 
 /// A body within the bounds of size and time.

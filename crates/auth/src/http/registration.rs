@@ -5,7 +5,6 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::extract::{Path, State};
 use axum::response::Response;
-use hyper::header::CONTENT_TYPE;
 use hyper::http::request::Parts;
 use hyper::{HeaderMap, Request, StatusCode};
 use serde_json::{Value, json};
@@ -13,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::answer::{self, Refusal};
 use super::resource::{Resource, Shown, bearer};
-use super::{App, read_body};
+use super::{App, read_json};
 use crate::client::{Client, ClientSecret};
 use crate::protocol::registration::{self, Change, REGISTER_SCOPE};
 use crate::protocol::{Code, OAuthError, discovery};
@@ -22,7 +21,7 @@ use crate::protocol::{Code, OAuthError, discovery};
 pub(super) async fn register(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
     let shown = Shown::by(&head);
-    let resource = Resource { scope: REGISTER_SCOPE, url: app.issuer.endpoint(discovery::REGISTER) };
+    let resource = Resource { scopes: &[REGISTER_SCOPE], url: app.issuer.endpoint(discovery::REGISTER) };
     let answered = registered(&app, &shown, &resource, &head, body).await;
     shown.answer(&app, &resource, answered)
 }
@@ -39,7 +38,7 @@ async fn registered(
     if !app.registration.open || shown.has_token() {
         shown.open(app, &snapshot, resource, None).await?;
     }
-    let body = json_body(&head.headers, body, app).await?;
+    let body = read_json(&head.headers, body, app).await?;
     let made = registration::register(&app.registration, &app.admin, &snapshot.clients, &body).await?;
     let refreshed = app.live.refresh(app.clock.now()).await;
     refreshed.map_err(OAuthError::from)?;
@@ -73,7 +72,7 @@ pub(super) async fn update(
 
 async fn updated(app: &App, head: &Parts, body: Body, id: &str) -> Result<Response, Refusal> {
     let (client, token) = held(app, &head.headers, id)?;
-    let body = json_body(&head.headers, body, app).await?;
+    let body = read_json(&head.headers, body, app).await?;
     let Change { client, secret } =
         registration::update(&app.registration, &app.admin, &client, &body).await?;
     app.live.refresh(app.clock.now()).await.map_err(OAuthError::from)?;
@@ -122,17 +121,4 @@ fn information(app: &App, client: &Client, secret: Option<&ClientSecret>, token:
         all.insert("client_secret_expires_at".into(), json!(0));
     }
     Value::Object(all)
-}
-
-/// A JSON body, whose type says that it is one.
-async fn json_body(headers: &HeaderMap, body: Body, app: &App) -> Result<Vec<u8>, Refusal> {
-    let is_json = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(|text| {
-        text.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-    });
-    match is_json {
-        true => read_body(body, app).await.map(|bytes| bytes.to_vec()),
-        false => {
-            Err(OAuthError::new(Code::InvalidRequest, "the content type must be application/json").into())
-        }
-    }
 }

@@ -26,8 +26,8 @@ pub(super) struct Shown {
 
 /// What is to be opened.
 pub(super) struct Resource {
-    /// The scope that the token must have.
-    pub(super) scope: &'static str,
+    /// The scopes of which the token must have one, the one to ask for first.
+    pub(super) scopes: &'static [&'static str],
     /// Its address, as the server knows it.
     pub(super) url: String,
 }
@@ -67,7 +67,7 @@ impl Shown {
             _ => return Err(invalid("more than one access token").into()),
         };
         let now = app.clock.now();
-        let token = access_token::open(text, resource.scope, snapshot, &app.issuer, now)?;
+        let token = access_token::open(text, resource.scopes, snapshot, &app.issuer, now)?;
         match self.holds(app, &token, scheme, text, &resource.url).await {
             Ok(()) => Ok(token),
             Err(error) => Err(Refusal::OAuth { error, client: Some(token.client_id().to_owned()) }),
@@ -124,7 +124,8 @@ impl Shown {
     ) -> Response {
         let nonce_asked =
             matches!(&answered, Err(Refusal::OAuth { error, .. }) if error.code == Code::UseDpopNonce);
-        let mut response = answered.unwrap_or_else(|refusal| answer::of_a_resource(refusal, resource.scope));
+        let mut response = answered
+            .unwrap_or_else(|refusal| answer::of_a_resource(refusal, resource.scopes.first().unwrap_or(&"")));
         if (!self.proofs.is_empty() || nonce_asked)
             && let Ok(Some(nonce)) = app.dpop.nonce(app.clock.now(), app.live.randomness())
         {

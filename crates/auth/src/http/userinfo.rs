@@ -17,7 +17,7 @@ use crate::protocol::{discovery, userinfo};
 pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
     let (head, body) = request.into_parts();
     let shown = Shown::by(&head);
-    let resource = Resource { scope: "openid", url: app.issuer.endpoint(discovery::USERINFO) };
+    let resource = Resource { scopes: &["openid"], url: app.issuer.endpoint(discovery::USERINFO) };
     let answered = claims(&app, &shown, &resource, Request::from_parts(head, body)).await;
     shown.answer(&app, &resource, answered)
 }

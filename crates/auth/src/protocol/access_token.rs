@@ -138,12 +138,12 @@ pub fn check(
     Ok(OwnToken { client_id, jti, issued_at, expires_at, token })
 }
 
-/// Checks that an access token opens a resource of this server: ours, active, for this server, with the scope.
+/// Checks that an access token opens a resource of this server: ours, active, for this server, with one of the scopes.
 /// RFC 6750 §3.1; RFC 9068 §4. Whether its holder shows the key that it is bound to is for the caller to check.
 /// Errors: `invalid_token`, the same for every token that does not hold; `insufficient_scope`.
 pub fn open(
     token: &str,
-    scope: &str,
+    scopes: &[&str],
     snapshot: &Snapshot,
     issuer: &Issuer,
     now: UnixSeconds,
@@ -153,10 +153,10 @@ pub fn open(
     if !token.is_active(snapshot) || !token.audiences().contains(&issuer.as_str()) {
         return Err(invalid());
     }
-    match token.has_scope(scope) {
+    match scopes.iter().any(|scope| token.has_scope(scope)) {
         true => Ok(token),
         false => {
-            let lacking = format!("the access token has no scope `{scope}`");
+            let lacking = format!("the access token has no scope `{}`", scopes.first().unwrap_or(&""));
             Err(OAuthError::new(Code::InsufficientScope, lacking))
         }
     }

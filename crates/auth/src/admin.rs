@@ -3,6 +3,7 @@
 //! within `store.poll_milliseconds`.
 
 mod issuers;
+mod profile;
 mod users;
 
 use std::collections::BTreeSet;
@@ -15,7 +16,7 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, KeySource, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, KeySource, Profile, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
@@ -91,6 +92,8 @@ pub struct NewClient {
     pub id: Option<String>,
     /// A name for people.
     pub name: String,
+    /// What it is to be held to besides.
+    pub profile: Option<Profile>,
     /// The audiences it answers for as a resource server.
     pub resources: Vec<String>,
     /// The scopes it may have.
@@ -153,6 +156,7 @@ impl Default for NewClient {
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
             name: String::new(),
+            profile: None,
             resources: Vec::new(),
             scopes: BTreeSet::new(),
             token_lifetime_seconds: DEFAULT_TOKEN_LIFETIME_SECONDS,
@@ -222,6 +226,7 @@ impl Admin {
             grants: new.grants,
             id: id.clone(),
             name: new.name,
+            profile: new.profile,
             resources: new.resources,
             scopes: new.scopes,
             token_lifetime_seconds: new.token_lifetime_seconds,
@@ -386,6 +391,7 @@ impl Admin {
         }
         self.check_authentication(new)?;
         check_grants(new)?;
+        profile::check(new)?;
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(

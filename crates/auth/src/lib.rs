@@ -54,8 +54,8 @@ pub mod verifiers;
 pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, RedirectUri, RefreshLifetime,
-    SharedSecret,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, Profile, RedirectUri,
+    RefreshLifetime, SharedSecret,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

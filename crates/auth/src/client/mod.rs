@@ -5,6 +5,7 @@ mod certificate;
 mod code_flow;
 mod exchange;
 mod jwks_uri;
+mod profile;
 mod secret;
 
 use std::collections::{BTreeSet, HashMap};
@@ -25,6 +26,7 @@ pub use certificate::{CertificateName, ClientKeys};
 pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use exchange::Exchange;
 pub use jwks_uri::{JwksUri, KeySource};
+pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
 /// A registered client.
@@ -52,6 +54,8 @@ pub struct Client {
     pub id: String,
     /// A name for people.
     pub name: String,
+    /// What it is held to besides.
+    pub profile: Option<Profile>,
     /// The audiences it answers for as a resource server: it may introspect their tokens, RFC 7662 §4.
     pub resources: Vec<String>,
     /// The scopes it may have, RFC 6749 §3.3; all of them when it asks for none.
@@ -138,6 +142,8 @@ struct Body {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
     name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    profile: Option<Profile>,
     resources: Vec<String>,
     scopes: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,6 +172,16 @@ struct Body {
 }
 
 impl Client {
+    /// Whether its authorization requests must be pushed, RFC 9126 §6.
+    pub fn must_push(&self) -> bool {
+        self.code_flow.require_pushed_authorization_requests || self.profile == Some(Profile::Fapi2)
+    }
+
+    /// Whether its profile lets a token of its own, or one for it, be signed so.
+    pub fn may_use(&self, algorithm: Algorithm) -> bool {
+        self.profile.is_none_or(|profile| profile.allows(algorithm))
+    }
+
     /// The record's body; its id is the client's.
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
         let failed = |cause| Error::store("write a client", cause);
@@ -187,6 +203,7 @@ impl Client {
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
             name: self.name.clone(),
+            profile: self.profile,
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
             secret_sealed: secret.map(|secret| URL_SAFE_NO_PAD.encode(&secret.sealed)),
@@ -220,6 +237,7 @@ impl Client {
             grants: body.grants,
             id: record.id.clone(),
             name: body.name,
+            profile: body.profile,
             resources: body.resources,
             scopes: body.scopes,
             token_lifetime_seconds: body.token_lifetime_seconds,

@@ -13,8 +13,10 @@ use serde_json::Value;
 use super::answer::{self, Refusal};
 use super::{App, DPOP, DPOP_NONCE, read_form};
 use crate::protocol::access_token::OwnToken;
+use crate::protocol::client_certificate::PeerCertificate;
 use crate::protocol::dpop::{self, BoundToken};
 use crate::protocol::{Code, Confirmation, OAuthError, discovery, userinfo};
+use crate::snapshot::Snapshot;
 
 /// OpenID Connect Core §5.3.1: by GET or by POST, with the token in the header or, by POST, in the form; RFC 6750 §2:
 /// not in both, and never in the address.
@@ -35,6 +37,7 @@ pub(super) async fn endpoint(State(app): State<Arc<App>>, request: Request<Body>
 async fn claims(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
     let invalid = |what: &'static str| OAuthError::new(Code::InvalidRequest, what);
     let method = request.method().clone();
+    let certificate = request.extensions().get::<Arc<PeerCertificate>>().cloned();
     let (authorization, proofs) = (values(request.headers(), AUTHORIZATION), values(request.headers(), DPOP));
     let form = match method == Method::POST && authorization.is_empty() {
         true => Some(read_form(request, app).await?.parameters),
@@ -52,7 +55,8 @@ async fn claims(app: &App, request: Request<Body>) -> Result<Response, Refusal> 
     let token = userinfo::open(text, &snapshot, &app.issuer, app.clock.now())?;
     let client = token.client_id().to_owned();
     let by = |error| Refusal::OAuth { error, client: Some(client.clone()) };
-    hold(app, &token, scheme, text, &method, &proofs).await.map_err(by)?;
+    let shown = Shown { certificate, method, proofs, scheme, text };
+    hold(app, &token, &snapshot, shown).await.map_err(by)?;
     let claims: Value = userinfo::answer(&token, app.live.store(), app.clock.now()).await.map_err(by)?;
     answer::json_for(&client, &claims)
 }
@@ -61,16 +65,19 @@ fn values(headers: &HeaderMap, name: HeaderName) -> Vec<HeaderValue> {
     headers.get_all(name).iter().cloned().collect()
 }
 
-/// Whether the sender holds the key that the token is bound to, RFC 9449 §7.1: a bound token does not pass for a bearer
-/// token, nor a bearer token for a bound one (§7.2).
-async fn hold(
-    app: &App,
-    token: &OwnToken,
+/// What the request shows besides its token.
+struct Shown<'a> {
+    certificate: Option<Arc<PeerCertificate>>,
+    method: Method,
+    proofs: Vec<HeaderValue>,
     scheme: Scheme,
-    text: &str,
-    method: &Method,
-    proofs: &[HeaderValue],
-) -> Result<(), OAuthError> {
+    /// The token as it was sent.
+    text: &'a str,
+}
+
+/// Whether the sender holds the keys that the token is bound to, RFC 9449 §7.1 and RFC 8705 §3: a bound token does not
+/// pass for a bearer token, nor a bearer token for a bound one (RFC 9449 §7.2).
+async fn hold(app: &App, token: &OwnToken, snapshot: &Snapshot, shown: Shown<'_>) -> Result<(), OAuthError> {
     let invalid = |hint| OAuthError::new(Code::InvalidToken, "the access token does not hold").hint(hint);
     let confirmation: Confirmation = match token.claim("cnf") {
         None => Confirmation::default(),
@@ -78,18 +85,22 @@ async fn hold(
             serde_json::from_value(cnf.clone()).map_err(|_| invalid("its `cnf` is not known here"))?
         }
     };
-    if confirmation.x5t_s256.is_some() {
-        return Err(invalid("it is bound to a certificate, which this endpoint does not see"));
+    let thumbprint = shown.certificate.map(|certificate| certificate.thumbprint());
+    if confirmation.x5t_s256.is_some() && confirmation.x5t_s256 != thumbprint {
+        return Err(invalid("it is bound to a certificate that the connection does not show"));
     }
-    match (&confirmation.jkt, scheme) {
+    match (&confirmation.jkt, shown.scheme) {
         (None, Scheme::Bearer) => Ok(()),
         (Some(jkt), Scheme::Dpop) => {
-            let proofs: Vec<&[u8]> = proofs.iter().map(HeaderValue::as_bytes).collect();
+            let proofs: Vec<&[u8]> = shown.proofs.iter().map(HeaderValue::as_bytes).collect();
+            if let Some(client) = snapshot.clients.by_id(token.client_id()) {
+                dpop::check_profile(client, &proofs)?;
+            }
             let request = dpop::Request {
                 client: token.client_id(),
-                method: method.as_str(),
+                method: shown.method.as_str(),
                 proofs: &proofs,
-                token: Some(BoundToken { jkt, text }),
+                token: Some(BoundToken { jkt, text: shown.text }),
                 url: &app.issuer.endpoint(discovery::USERINFO),
             };
             app.dpop

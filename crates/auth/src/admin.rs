@@ -3,6 +3,7 @@
 //! within `store.poll_milliseconds`.
 
 mod issuers;
+mod profile;
 mod sessions;
 mod signing_keys;
 mod users;
@@ -19,7 +20,7 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, KeySource, Logout, SecretHash, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, KeySource, Logout, Profile, SecretHash, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
@@ -99,6 +100,8 @@ pub struct NewClient {
     pub logout: Logout,
     /// A name for people.
     pub name: String,
+    /// What it is to be held to besides.
+    pub profile: Option<Profile>,
     /// The audiences it answers for as a resource server.
     pub resources: Vec<String>,
     /// The scopes it may have.
@@ -162,6 +165,7 @@ impl Default for NewClient {
             id: None,
             logout: Logout::default(),
             name: String::new(),
+            profile: None,
             resources: Vec::new(),
             scopes: BTreeSet::new(),
             token_lifetime_seconds: DEFAULT_TOKEN_LIFETIME_SECONDS,
@@ -465,6 +469,7 @@ impl Admin {
         }
         self.check_authentication(new)?;
         check_grants(new)?;
+        profile::check(new)?;
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
@@ -505,6 +510,7 @@ fn made(
         id: id.to_owned(),
         logout: new.logout,
         name: new.name,
+        profile: new.profile,
         registration,
         resources: new.resources,
         scopes: new.scopes,

@@ -4,6 +4,8 @@
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http_body_util::Full;
 use hyper::Request;
 use hyper::body::Bytes;
@@ -11,7 +13,7 @@ use sealstone_auth::protocol::client_assertion::JWT_BEARER;
 use sealstone_auth::protocol::dpop::ath;
 use sealstone_auth::{
     AssertionAudience, AssertionKeys, Clock, CodeFlow, Grant, NewAuthentication, NewClient, NewUser,
-    Password, RedirectUri, World,
+    Password, Profile, RedirectUri, World,
 };
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
 use serde_json::{Value, json};
@@ -20,7 +22,7 @@ use crate::authority::{Authority, Identity, worker_with};
 use crate::dpop::{header, key, signed};
 use crate::mtls_wire;
 use crate::support::{Answer, ManualClock, Running, names};
-use crate::whole_flow::{Browser, PASSWORD, text};
+use crate::whole_flow::{Browser, PASSWORD, payload, text};
 
 /// RFC 7636, Appendix B.
 pub const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
@@ -100,6 +102,16 @@ impl Front {
     /// Two clients that prove with a certificate who they are, and whose tokens are bound to it.
     pub async fn start_mtls() -> Self {
         Self::with(true, |new| new).await
+    }
+
+    /// The same two, held to the FAPI 2.0 Security Profile: K and D in the suite's words.
+    pub async fn fapi() -> Self {
+        Self::with(false, fapi2).await
+    }
+
+    /// With certificates for both.
+    pub async fn fapi_mtls() -> Self {
+        Self::with(true, fapi2).await
     }
 
     pub async fn with(mtls: bool, change: impl Fn(NewClient) -> NewClient) -> Self {
@@ -346,6 +358,104 @@ impl Front {
         self.token(party, &self.redemption(party, code)).await
     }
 
+    /// The userinfo endpoint, with this token in the header.
+    pub async fn userinfo(&self, party: &Party, token: &str) -> Answer {
+        self.userinfo_with(party.identity.as_ref(), token, Some(&party.dpop), |claims| claims).await
+    }
+
+    /// With another key or certificate, and claims of the proof changed.
+    pub async fn userinfo_with(
+        &self,
+        identity: Option<&Identity>,
+        token: &str,
+        dpop: Option<&PrivateKey>,
+        change: impl Fn(Value) -> Value,
+    ) -> Answer {
+        let build = || {
+            let request = self.server.request("GET", "/userinfo");
+            let request = match dpop.filter(|_| identity.is_none()) {
+                Some(key) => {
+                    let claims = change(self.proof_claims("GET", "/userinfo", Some(token)));
+                    let request = request.header("dpop", self.proof(key, &claims));
+                    request.header("authorization", format!("DPoP {token}"))
+                }
+                None => request.header("authorization", format!("Bearer {token}")),
+            };
+            request.body(Full::default()).unwrap()
+        };
+        self.exchange(identity, build).await
+    }
+
+    /// The whole flow for this request, with every check that the suite makes on its way (its sections on the
+    /// authorization response, token response, ID token and resource). Returns what came back, and the tokens.
+    pub async fn succeeds(&self, party: &Party, request: &Pairs) -> (Pairs, Value) {
+        let answer = self.answer(party, request).await;
+        let tokens = self.grants(party, request, &answer).await;
+        (answer, tokens)
+    }
+
+    /// The second half.
+    pub async fn grants(&self, party: &Party, request: &Pairs, answer: &Pairs) -> Value {
+        assert_eq!(value(answer, "error"), None, "{answer:?}");
+        assert_eq!(value(answer, "state"), value(request, "state"), "the state as it was sent, or none");
+        let known = ["code", "state", "iss", "dummy1", "dummy2"];
+        assert!(answer.iter().all(|(name, _)| known.contains(&name.as_str())), "{answer:?}");
+        let code = value(answer, "code").unwrap();
+        let granted = self.redeem(party, &code).await;
+        self.check_granted(party, request, &granted);
+        let tokens = granted.json();
+        let claims = self.userinfo(party, tokens["access_token"].as_str().unwrap()).await;
+        assert_eq!(claims.status, 200, "{}", text(&claims));
+        assert_eq!(claims.header("content-type"), "application/json");
+        if let Some(id_token) = tokens["id_token"].as_str() {
+            assert_eq!(claims.json()["sub"], payload(id_token)["sub"]);
+        }
+        tokens
+    }
+
+    /// A token response.
+    pub fn check_granted(&self, party: &Party, request: &Pairs, granted: &Answer) {
+        assert_eq!(granted.status, 200, "{}", text(granted));
+        assert_eq!(
+            (granted.header("content-type"), granted.header("cache-control")),
+            ("application/json", "no-store")
+        );
+        let tokens = granted.json();
+        let kind = if party.identity.is_some() { "Bearer" } else { "DPoP" };
+        assert_eq!(tokens["token_type"], kind);
+        assert!((1..=31_536_000).contains(&tokens["expires_in"].as_u64().unwrap()));
+        for name in ["access_token", "refresh_token"] {
+            let long = |token: &str| token.len() >= 43 && token.bytes().all(|byte| byte.is_ascii_graphic());
+            assert!(tokens[name].as_str().is_none_or(long), "{name}");
+        }
+        let Some(id_token) = tokens["id_token"].as_str() else { return };
+        let header: Value =
+            serde_json::from_slice(&URL_SAFE_NO_PAD.decode(id_token.split('.').next().unwrap()).unwrap())
+                .unwrap();
+        assert_eq!(header["alg"], "ES256");
+        assert!(header["kid"].is_string());
+        let claims = payload(id_token);
+        assert_eq!((&claims["iss"], &claims["aud"]), (&json!(self.server.issuer), &json!(party.id)));
+        let (iat, exp) = (claims["iat"].as_u64().unwrap(), claims["exp"].as_u64().unwrap());
+        assert!(iat.abs_diff(self.now()) <= 300 && exp > self.now());
+        assert_eq!(claims.get("nonce").and_then(Value::as_str).map(str::to_owned), value(request, "nonce"));
+        let hash = aws_lc_rs::digest::digest(
+            &aws_lc_rs::digest::SHA256,
+            tokens["access_token"].as_str().unwrap().as_bytes(),
+        );
+        if let Some(at_hash) = claims.get("at_hash") {
+            assert_eq!(*at_hash, json!(URL_SAFE_NO_PAD.encode(&hash.as_ref()[..16])));
+        }
+    }
+
+    /// An error of the token endpoint, as the suite reads each of them.
+    pub fn token_error(&self, answer: &Answer, status: u16, error: &str) {
+        assert_eq!(answer.refusal(), (status, error.to_owned()), "{}", text(answer));
+        assert_eq!(answer.header("content-type"), "application/json");
+        let description = answer.json()["error_description"].as_str().unwrap().to_owned();
+        assert!(description.bytes().all(|byte| matches!(byte, 0x20..=0x7e) && byte != b'"' && byte != b'\\'));
+    }
+
     /// A page that says that the request cannot go on: nobody is sent anywhere.
     pub fn is_page(&self, answer: &Answer) {
         assert_eq!(answer.status, 400, "{}", text(answer));
@@ -366,6 +476,12 @@ pub fn name_in(answer: &Answer) -> String {
     let random = name.strip_prefix("urn:ietf:params:oauth:request_uri:").unwrap();
     assert_eq!(random.len(), 43, "256 bits");
     name.to_owned()
+}
+
+/// Holds a client to the profile.
+pub fn fapi2(new: NewClient) -> NewClient {
+    let code_flow = CodeFlow { require_pushed_authorization_requests: false, ..new.code_flow };
+    NewClient { code_flow, profile: Some(Profile::Fapi2), ..new }
 }
 
 pub fn encoded(pairs: &Pairs) -> String {

@@ -1,7 +1,7 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sealstone_auth::{AuthMethod, Grant, RedirectUri};
+use sealstone_auth::{AuthMethod, Grant, Profile, RedirectUri};
 use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
@@ -29,6 +29,14 @@ pub(crate) fn auth_method() -> impl TypedValueParser<Value = AuthMethod> {
     PossibleValuesParser::new(AuthMethod::ALL.map(AuthMethod::name)).try_map(|name| {
         let known = AuthMethod::ALL.into_iter().find(|known| known.name() == name);
         known.ok_or("unknown method")
+    })
+}
+
+/// A client's profile by its name.
+pub(crate) fn profile() -> impl TypedValueParser<Value = Profile> {
+    PossibleValuesParser::new(Profile::ALL.map(Profile::name)).try_map(|name| {
+        let known = Profile::ALL.into_iter().find(|known| known.name() == name);
+        known.ok_or("unknown profile")
     })
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow, Consent,
-    Exchange, Grant, JwksUri, KeySource, Logout, RedirectUri, RefreshLifetime,
+    Exchange, Grant, JwksUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime,
 };
 use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient};
 
@@ -140,6 +140,7 @@ impl Metadata {
             id: id.or(named).map(str::to_owned),
             logout: Logout { post_logout_redirect_uris: extras.post_logout_redirect_uris },
             name: self.client_name.clone(),
+            profile: extras.profile,
             resources: extras.resources,
             scopes: scopes.map(str::to_owned).collect(),
             tls_client_certificate_bound_access_tokens: self.tls_client_certificate_bound_access_tokens,
@@ -217,6 +218,7 @@ struct Extras {
     exchange: Exchange,
     pkce_optional: bool,
     post_logout_redirect_uris: Vec<RedirectUri>,
+    profile: Option<Profile>,
     refresh_lifetime_seconds: RefreshLifetime,
     require_pushed_authorization_requests: bool,
     resources: Vec<String>,
@@ -231,6 +233,7 @@ impl Default for Extras {
             exchange: Exchange::default(),
             pkce_optional: false,
             post_logout_redirect_uris: Vec::new(),
+            profile: None,
             refresh_lifetime_seconds: RefreshLifetime::default(),
             require_pushed_authorization_requests: false,
             resources: Vec::new(),
@@ -240,12 +243,13 @@ impl Default for Extras {
 }
 
 impl Extras {
-    const MEMBERS: [&'static str; 9] = [
+    const MEMBERS: [&'static str; 10] = [
         "audiences",
         "consent",
         "exchange",
         "pkce_optional",
         "post_logout_redirect_uris",
+        "profile",
         "refresh_lifetime_seconds",
         "require_pushed_authorization_requests",
         "resources",
@@ -311,6 +315,7 @@ impl Client {
             exchange: self.exchange.clone(),
             pkce_optional: flow.pkce_optional,
             post_logout_redirect_uris: self.logout.post_logout_redirect_uris.clone(),
+            profile: self.profile,
             refresh_lifetime_seconds: flow.refresh_lifetime_seconds,
             require_pushed_authorization_requests: flow.require_pushed_authorization_requests,
             resources: self.resources.clone(),

@@ -7,6 +7,7 @@ mod exchange;
 mod jwks_uri;
 mod logout;
 pub mod metadata;
+mod profile;
 mod secret;
 
 use std::collections::{BTreeSet, HashMap};
@@ -28,6 +29,7 @@ pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use exchange::Exchange;
 pub use jwks_uri::{JwksUri, KeySource};
 pub use logout::Logout;
+pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
 /// A registered client.
@@ -57,6 +59,8 @@ pub struct Client {
     pub logout: Logout,
     /// A name for people.
     pub name: String,
+    /// What it is held to besides.
+    pub profile: Option<Profile>,
     /// What it manages its registration with, where it registered itself (RFC 7592 §3).
     pub registration: Option<SecretHash>,
     /// The audiences it answers for as a resource server: it may introspect their tokens, RFC 7662 §4.
@@ -156,6 +160,8 @@ struct Body {
     #[serde(default, skip_serializing_if = "Logout::is_none")]
     logout: Logout,
     name: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    profile: Option<Profile>,
     /// SHA-256 of the registration access token, in base64url.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     registration_sha256: Option<String>,
@@ -197,6 +203,16 @@ impl Client {
         self.authentication.secret_hash().is_some_and(|hash| *hash == SecretHash::of(secret))
     }
 
+    /// Whether its authorization requests must be pushed, RFC 9126 §6.
+    pub fn must_push(&self) -> bool {
+        self.code_flow.require_pushed_authorization_requests || self.profile == Some(Profile::Fapi2)
+    }
+
+    /// Whether its profile lets a token of its own, or one for it, be signed so.
+    pub fn may_use(&self, algorithm: Algorithm) -> bool {
+        self.profile.is_none_or(|profile| profile.allows(algorithm))
+    }
+
     /// The record's body; its id is the client's.
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
         let failed = |cause| Error::store("write a client", cause);
@@ -219,6 +235,7 @@ impl Client {
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
             logout: self.logout.clone(),
             name: self.name.clone(),
+            profile: self.profile,
             registration_sha256: self.registration.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
@@ -259,6 +276,7 @@ impl Client {
             id: record.id.clone(),
             logout: body.logout,
             name: body.name,
+            profile: body.profile,
             registration,
             resources: body.resources,
             scopes: body.scopes,

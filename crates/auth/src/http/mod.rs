@@ -298,6 +298,7 @@ impl Form {
     /// The thumbprint of the key that a request to `endpoint` shows to hold, RFC 9449 §5 and §10.1.
     async fn jkt(&self, app: &App, client: &Client, endpoint: &str) -> Result<Option<String>, OAuthError> {
         let proofs: Vec<&[u8]> = self.proofs.iter().map(Vec::as_slice).collect();
+        dpop::check_profile(client, &proofs)?;
         let request = dpop::Request {
             client: &client.id,
             method: "POST",

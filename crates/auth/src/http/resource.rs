@@ -68,7 +68,7 @@ impl Shown {
         };
         let now = app.clock.now();
         let token = access_token::open(text, resource.scopes, snapshot, &app.issuer, now)?;
-        match self.holds(app, &token, scheme, text, &resource.url).await {
+        match self.holds(app, &token, snapshot, (scheme, text), &resource.url).await {
             Ok(()) => Ok(token),
             Err(error) => Err(Refusal::OAuth { error, client: Some(token.client_id().to_owned()) }),
         }
@@ -80,8 +80,8 @@ impl Shown {
         &self,
         app: &App,
         token: &OwnToken,
-        scheme: Scheme,
-        text: &str,
+        snapshot: &Snapshot,
+        (scheme, text): (Scheme, &str),
         url: &str,
     ) -> Result<(), OAuthError> {
         let invalid = |hint| OAuthError::new(Code::InvalidToken, "the access token does not hold").hint(hint);
@@ -101,6 +101,9 @@ impl Shown {
             (None, Scheme::Bearer) => Ok(()),
             (Some(jkt), Scheme::Dpop) => {
                 let proofs: Vec<&[u8]> = self.proofs.iter().map(HeaderValue::as_bytes).collect();
+                if let Some(client) = snapshot.clients.by_id(token.client_id()) {
+                    dpop::check_profile(client, &proofs)?;
+                }
                 let request = dpop::Request {
                     client: token.client_id(),
                     method: self.method.as_str(),

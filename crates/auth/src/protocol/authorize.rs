@@ -96,7 +96,7 @@ impl Request {
     ) -> Result<Self, Refused> {
         let parameters = asked.parameters();
         let (client, redirect_uri) = destination(parameters, snapshot).map_err(Refused::Page)?;
-        if client.code_flow.require_pushed_authorization_requests && asked.pushed().is_none() {
+        if client.must_push() && asked.pushed().is_none() {
             let what = "the client must push its requests to the server";
             return Err(Refused::Page(OAuthError::new(Code::InvalidRequest, what)));
         }
@@ -210,8 +210,11 @@ fn destination(parameters: &Parameters, snapshot: &Snapshot) -> Result<(Arc<Clie
             .find(|uri| uri.matches(asked))
             .map(|_| asked.to_owned())
             .ok_or_else(|| invalid("`redirect_uri` is not one that the client has registered"))?,
-        // OpenID Connect Core §3.1.2.1 demands the parameter; RFC 6749 §3.1.2.3 where there is a choice.
-        (None, [one]) if !target::asks_openid(parameters) => one.as_str().to_owned(),
+        // OpenID Connect Core §3.1.2.1 and the FAPI 2.0 Security Profile §5.3.2.2 demand the parameter; RFC 6749 §3.1.2.3
+        // where there is a choice.
+        (None, [one]) if !target::asks_openid(parameters) && client.profile.is_none() => {
+            one.as_str().to_owned()
+        }
         (None, _) => return Err(invalid("the parameter `redirect_uri` is missing")),
     };
     Ok((Arc::clone(client), uri))

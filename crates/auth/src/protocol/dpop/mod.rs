@@ -43,6 +43,7 @@ use std::time::Duration;
 
 use super::{Code, OAuthError};
 use crate::Error;
+use crate::client::Client;
 use crate::clock::{CLOCK_SLACK_SECONDS, Randomness, later};
 use crate::config;
 use crate::keys::Sealer;
@@ -267,6 +268,21 @@ impl Dpop {
             Spent::Full => Err(OAuthError::new(Code::TemporarilyUnavailable, "too many DPoP proofs")
                 .hint("the memory of used DPoP proofs is full; `dpop.max_proofs` sets its size")),
         }
+    }
+}
+
+/// Whether the client's profile has the algorithms of these proofs. [`Dpop::check`] looks at everything else.
+/// FAPI 2.0 Security Profile §5.4.1.
+/// Errors: `invalid_dpop_proof`.
+pub(crate) fn check_profile(client: &Client, proofs: &[&[u8]]) -> Result<(), OAuthError> {
+    let algorithm = |proof: &&[u8]| {
+        let text = std::str::from_utf8(proof).ok().filter(|text| text.len() <= MAX_PROOF)?;
+        Some(Unverified::parse(text).ok()?.header().algorithm())
+    };
+    let foreign = |proof| algorithm(proof).is_some_and(|algorithm| !client.may_use(algorithm));
+    match client.profile.is_some() && proofs.iter().any(foreign) {
+        true => Err(wrong("the DPoP proof's `alg` is not one of the client's profile")),
+        false => Ok(()),
     }
 }
 

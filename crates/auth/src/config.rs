@@ -1,17 +1,24 @@
 //! The configuration: TOML, every value defaulted, nothing unknown let through.
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
+mod audit;
+mod text;
+
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
 
 use sealstone_jose::Algorithm;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 use crate::client::AuthMethod;
 use crate::error::ConfigError;
 use crate::people::{self, Cost};
 use crate::{Error, Issuer, trusted};
+use text::{algorithms, locate, place, say};
+
+pub use audit::{Audit, WhenFull};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
 pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
@@ -20,10 +27,14 @@ pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// The admin API.
+    pub admin: Admin,
     /// The audit log.
     pub audit: Audit,
     /// Where everything that must survive is kept; created with mode 0700.
     pub data_dir: PathBuf,
+    /// Devices that ask for a person's answer.
+    pub device: Device,
     /// Proofs of possession.
     pub dpop: Dpop,
     /// Limits of HTTP.
@@ -38,8 +49,12 @@ pub struct Config {
     pub log: Log,
     /// What the server fetches.
     pub outbound: Outbound,
+    /// Pushed authorization requests.
+    pub par: Par,
     /// The cost of passwords.
     pub passwords: Passwords,
+    /// Clients that register themselves.
+    pub registration: Registration,
     /// How long people stay signed in.
     pub sessions: Sessions,
     /// How the server ends.
@@ -54,39 +69,22 @@ pub struct Config {
     pub trusted_issuers: Vec<trusted::Configured>,
 }
 
-/// `[audit]`: what was decided, in `audit/` below the data directory. [`crate::audit`] says how.
+/// `[device]`: the device authorization grant, RFC 8628.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct Audit {
-    /// Whether there is one.
-    pub enabled: bool,
-    /// Whether introspections and userinfo answers are written down too: they decide nothing, and there are many.
-    pub introspection: bool,
-    /// Whether each line goes to the system's journal besides.
-    pub journald: bool,
-    /// Where the journal listens.
-    pub journald_socket: PathBuf,
-    /// The size at which a file ends and the next begins; at least 65536.
-    pub max_file_bytes: NonZeroU64,
-    /// How many requests' events may wait to be written.
-    pub queue: NonZeroU64,
-    /// The most lines before a block is signed and brought to the disk.
-    pub seal_lines: NonZeroU64,
-    /// The longest time before that.
-    pub seal_seconds: NonZeroU64,
-    /// What happens when events can wait no more, or the disk takes none.
-    pub when_full: WhenFull,
+pub struct Device {
+    /// How many seconds a device lets pass between two questions, at most 60.
+    pub interval_seconds: NonZeroU64,
+    /// How long its codes hold, at most an hour: the longer, the more codes there are to be guessed.
+    pub lifetime_seconds: NonZeroU64,
 }
 
-/// What happens when the audit log takes no more.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum WhenFull {
-    /// Requests are answered all the same; how many events have no line is said in the next one.
-    Drop,
-    /// Requests that would decide something are answered with 503 before they do.
-    #[default]
-    Refuse,
+/// `[admin]`: the admin API, for clients whose scopes make them administrators.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Admin {
+    /// Whether it is there.
+    pub api: bool,
 }
 
 /// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
@@ -189,6 +187,15 @@ pub struct Outbound {
     pub timeout_seconds: NonZeroU64,
 }
 
+/// `[par]`: requests that clients push, RFC 9126.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Par {
+    /// How long a pushed request may be opened, from 5 to 599 (FAPI 2.0 Security Profile §5.3.2.2). Once opened, it holds
+    /// while the person signs in, for 10 minutes more.
+    pub lifetime_seconds: NonZeroU64,
+}
+
 /// `[passwords]`: argon2id, RFC 9106. A password set at another cost is hashed anew when its user next signs in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -204,6 +211,22 @@ pub struct Passwords {
     pub passes: u32,
     /// How many more wait for their turn; who comes then is told to come later.
     pub waiting: u64,
+}
+
+/// `[registration]`: clients that register themselves, RFC 7591. Off unless it is enabled.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Registration {
+    /// Whether there is a registration endpoint.
+    pub enabled: bool,
+    /// The most clients that may have registered themselves.
+    pub most: NonZeroUsize,
+    /// Whether anybody may register. Without it: who has an access token with the scope `sealstone:register`.
+    pub open: bool,
+    /// Whether such clients, if they keep a secret, may do without PKCE: for clients that do not know it.
+    pub pkce_optional: bool,
+    /// The scopes that they may have.
+    pub scopes: BTreeSet<String>,
 }
 
 /// `[sessions]`: how long people stay signed in.
@@ -292,8 +315,10 @@ pub struct Tokens {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            admin: Admin::default(),
             audit: Audit::default(),
             data_dir: "sealstone-data".into(),
+            device: Device::default(),
             dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
@@ -301,7 +326,9 @@ impl Default for Config {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
             outbound: Outbound::default(),
+            par: Par::default(),
             passwords: Passwords::default(),
+            registration: Registration::default(),
             sessions: Sessions::default(),
             shutdown: Shutdown::default(),
             store: Store::default(),
@@ -312,19 +339,9 @@ impl Default for Config {
     }
 }
 
-impl Default for Audit {
+impl Default for Device {
     fn default() -> Self {
-        Self {
-            enabled: true,
-            introspection: false,
-            journald: false,
-            journald_socket: "/run/systemd/journal/socket".into(),
-            max_file_bytes: seconds(64 << 20),
-            queue: seconds(16_384),
-            seal_lines: seconds(1000),
-            seal_seconds: seconds(5),
-            when_full: WhenFull::Refuse,
-        }
+        Self { interval_seconds: seconds(5), lifetime_seconds: seconds(600) }
     }
 }
 
@@ -355,6 +372,20 @@ impl Default for Keys {
 impl Default for Outbound {
     fn default() -> Self {
         Self { allow_private_addresses: false, ca: None, timeout_seconds: seconds(5) }
+    }
+}
+
+impl Default for Registration {
+    fn default() -> Self {
+        let most = NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN);
+        let scopes = ["email", "offline_access", "openid", "profile"].map(str::to_owned).into();
+        Self { enabled: false, most, open: false, pkce_optional: false, scopes }
+    }
+}
+
+impl Default for Par {
+    fn default() -> Self {
+        Self { lifetime_seconds: seconds(60) }
     }
 }
 
@@ -508,12 +539,28 @@ impl Config {
                 hint: "name at least one, as in [\"ML-DSA-65\"]",
             });
         }
+        if self.device.interval_seconds.get() > 60 || self.device.lifetime_seconds.get() > 3600 {
+            return Err(Fault {
+                section: "device",
+                key: "lifetime_seconds",
+                what: "`interval_seconds` or `lifetime_seconds` is too long".into(),
+                hint: "at most 60 seconds between two questions, and an hour for a code",
+            });
+        }
         if !self.dpop.nonces && self.dpop.replay == Replay::Node {
             return Err(Fault {
                 section: "dpop",
                 key: "nonces",
                 what: "without nonces a node cannot tell which proofs are its own to remember".into(),
                 hint: "set `replay` to \"shared\", or leave `nonces` true",
+            });
+        }
+        if !(5..=599).contains(&self.par.lifetime_seconds.get()) {
+            return Err(Fault {
+                section: "par",
+                key: "lifetime_seconds",
+                what: format!("`lifetime_seconds` is {}", self.par.lifetime_seconds),
+                hint: "5 to 599: a pushed request is opened at once, and must not lie around",
             });
         }
         if !self.passwords.cost().is_enough() {
@@ -595,83 +642,4 @@ const fn seconds(n: u64) -> NonZeroU64 {
         Some(n) => n,
         None => panic!("a default is not zero"),
     }
-}
-
-fn algorithms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Algorithm>, D::Error> {
-    struct Name(Algorithm);
-    impl<'de> Deserialize<'de> for Name {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let name = String::deserialize(deserializer)?;
-            let known = Algorithm::ALL.iter().find(|algorithm| algorithm.name() == name);
-            known.map(|algorithm| Name(*algorithm)).ok_or_else(|| {
-                let names: Vec<_> =
-                    Algorithm::ALL.iter().map(|known| format!("`{}`", known.name())).collect();
-                serde::de::Error::custom(format!(
-                    "unknown algorithm `{name}`, expected one of {}",
-                    names.join(", ")
-                ))
-            })
-        }
-    }
-    let mut named: Vec<Algorithm> = Vec::new();
-    for Name(algorithm) in Vec::<Name>::deserialize(deserializer)? {
-        if !named.contains(&algorithm) {
-            named.push(algorithm);
-        }
-    }
-    Ok(named)
-}
-
-/// Turns "unknown field `a`, expected one of `b`, `c`" into a fault and a hint that names the nearest of them.
-fn say(message: &str) -> (String, Option<String>) {
-    let (what, expected) = match message.split_once(", expected ") {
-        Some((what, expected)) => (what, expected),
-        None => return (message.replace('\n', " "), None),
-    };
-    let what = what.replace("unknown field", "unknown key").replace("unknown variant", "unknown value");
-    let unknown = what.split('`').nth(1).unwrap_or_default();
-    let nearest = expected.split('`').skip(1).step_by(2).min_by_key(|known| distance(unknown, known));
-    let hint = match nearest {
-        Some(known) if what.starts_with("unknown") && distance(unknown, known) <= 2 => {
-            format!("did you mean `{known}`?")
-        }
-        _ => format!("expected {expected}"),
-    };
-    (what, Some(hint))
-}
-
-/// Levenshtein's distance: how many letters must be put in, taken out or changed.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.iter().enumerate() {
-            let change = diagonal + usize::from(letter != *other);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-/// Line and column, counted from 1, of a byte offset.
-fn place(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
-/// Where `key` of `section` is set, for a rule that no single value breaks.
-fn locate(text: &str, section: &str, key: &str) -> Option<(usize, usize)> {
-    let mut current = String::new();
-    for (number, line) in text.lines().enumerate() {
-        let trimmed = line.trim();
-        if let Some(name) = trimmed.strip_prefix('[') {
-            current = name.trim_end_matches(']').trim().to_owned();
-        } else if current == section && trimmed.split('=').next().is_some_and(|name| name.trim() == key) {
-            return Some((number + 1, line.len() - line.trim_start().len() + 1));
-        }
-    }
-    None
 }

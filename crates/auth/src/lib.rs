@@ -28,12 +28,13 @@
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
 //! | [`trusted`] | issuers whose assertions are taken | what a flow makes of them |
 //! | [`audit`] | what was decided, in lines that hold each other | who decides, and why |
-//! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
+//! | [`config`], [`tls`], [`log`], [`admin`], [`backup`] | the operator's side | requests |
 
 #![forbid(unsafe_code)]
 
 pub mod admin;
 pub mod audit;
+pub mod backup;
 pub mod client;
 pub mod clock;
 pub mod config;
@@ -56,8 +57,8 @@ pub mod verifiers;
 pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, RedirectUri, RefreshLifetime,
-    SharedSecret,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, Logout, Profile, RedirectUri,
+    RefreshLifetime, SharedSecret,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 
 use crate::admin::{self, Admin};
 use crate::audit::{Audit, Book, Event, What};
-use crate::clock::{CLOCK_SLACK_SECONDS, Clock, OsRandomness, Randomness, SystemClock};
+use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
@@ -97,19 +97,26 @@ impl Server {
         let now = world.clock.now();
         let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
         let (clock, chance) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
-        let audit = Audit::open(&config.audit, &config.data_dir, &sealer, clock, chance)?;
+        let audit = Audit::open(&config.audit, &config.data_dir, &sealer, clock, chance)?.map(Arc::new);
         let algorithms = config.tokens.algorithms.clone();
-        let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
+        let (policy, randomness) = (Policy::of(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
         let people = People::new(&config, &issuer, &sealer)?;
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
         let stored = Arc::clone(&live.snapshot().trusted);
         let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
+        let (clock, randomness) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
+        let admin = Admin::new(&config, Arc::clone(&store), clock, randomness)
+            .with_sealer(Arc::clone(live.sealer()))
+            .with_book(audit.as_ref().map(Book::of_server));
         let app = Arc::new(App {
+            admin,
+            admin_api: config.admin.api,
             anchors,
             audit,
             clock: Arc::clone(&world.clock),
+            device: config.device.clone(),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
             key_sets: KeySets::new(Arc::new(Outbound::new(&config.outbound, Arc::clone(&world.resolver)))),
             live: Arc::new(live),
@@ -117,9 +124,11 @@ impl Server {
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             // What connects is the proxy, not the person.
             knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
+            par_lifetime_seconds: config.par.lifetime_seconds.get(),
             people,
-            metadata: http::metadata(&issuer, &config.tokens.algorithms, &config.auth_methods()),
+            metadata: http::metadata(&issuer, &config),
             ready: AtomicBool::new(true),
+            registration: config.registration.clone(),
             request_timeout: seconds(config.http.request_timeout_seconds),
             verifiers: Verifiers::for_this_machine(),
             issuer,
@@ -278,15 +287,6 @@ fn identity(config: &Config, issuer: &Issuer, address: SocketAddr) -> Result<Opt
             std::fs::write(&path, identity.certificate_pem()).map_err(|cause| Error::data(&path, cause))?;
             Ok(Some(identity))
         }
-    }
-}
-
-/// A retiring key stays published until the last token it may have signed has ended.
-fn policy(config: &Config) -> Policy {
-    Policy {
-        active_seconds: config.keys.active_seconds.get(),
-        publish_seconds: config.keys.publish_seconds.get(),
-        retire_seconds: config.tokens.max_lifetime_seconds.get().saturating_add(CLOCK_SLACK_SECONDS),
     }
 }
 

@@ -58,7 +58,7 @@ fn every_key_can_be_set() {
         certificate = "c.pem"
         key = "k.pem"
         [tokens]
-        algorithms = ["EdDSA", "Ed25519", "ES256", "ES384", "ES512", "ML-DSA-44", "ML-DSA-65", "ML-DSA-87", "ES256"]
+        algorithms = ["EdDSA", "Ed25519", "ES256", "ES384", "ES512", "ML-DSA-44", "ML-DSA-65", "ML-DSA-87", "PS256", "RS256", "ES256"]
         max_lifetime_seconds = 10
         "#,
         None,
@@ -81,7 +81,7 @@ const FAULTS: &[Fault] = &[
         "unknown key `max_conections`",
         "did you mean `max_connections`?",
     ),
-    ("\n[nonsense]", Some((2, 2)), "unknown key `nonsense`", "expected one of `audit`"),
+    ("\n[nonsense]", Some((2, 2)), "unknown key `nonsense`", "expected one of `admin`"),
     ("[audit]\nmax_file_bytes = 4096", Some((2, 1)), "`max_file_bytes` is too small", "at least 65536"),
     ("[audit]\nwhen_full = \"wait\"", Some((2, 13)), "unknown value `wait`", "expected `drop` or `refuse`"),
     ("[http]\nmax_body_bytes = 0", Some((2, 18)), "invalid value: integer `0`", "nonzero"),

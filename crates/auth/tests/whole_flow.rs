@@ -12,6 +12,7 @@ use crate::support::{Answer, Running, config};
 pub const PASSWORD: &str = "correct horse battery staple";
 
 /// A browser: it keeps cookies, and follows nothing by itself.
+#[derive(Clone)]
 pub struct Browser<'a> {
     server: &'a Running,
     pub cookies: Vec<(String, String)>,
@@ -20,6 +21,15 @@ pub struct Browser<'a> {
 impl<'a> Browser<'a> {
     pub fn new(server: &'a Running) -> Self {
         Self { server, cookies: Vec::new() }
+    }
+
+    /// Another window of the one that has these cookies.
+    pub fn with(server: &'a Running, cookies: Vec<(String, String)>) -> Self {
+        Self { server, cookies }
+    }
+
+    pub fn cookies(&self) -> Vec<(String, String)> {
+        self.cookies.clone()
     }
 
     pub async fn get(&mut self, path: &str) -> Answer {
@@ -76,6 +86,13 @@ impl<'a> Browser<'a> {
         assert_eq!(sent.status, 303, "{}", text(&sent));
         let path = sent.header("location").strip_prefix(&self.server.issuer).unwrap().to_owned();
         self.get(&path).await
+    }
+
+    /// Signs in on a page that leads nowhere else.
+    pub async fn sign_in_plainly(&mut self, page: &Answer) -> Answer {
+        let token = field(page, "form_token");
+        let fields = [("username", "ada"), ("password", PASSWORD), ("form_token", token.as_str())];
+        self.post("/login", &fields).await
     }
 
     pub async fn decide(&mut self, page: &Answer, decision: &str) -> Answer {
@@ -317,7 +334,7 @@ async fn userinfo_is_for_tokens_with_openid() {
     server.stop().await;
 }
 
-fn payload(token: &str) -> Value {
+pub fn payload(token: &str) -> Value {
     use base64::Engine as _;
     let payload = token.split('.').nth(1).unwrap();
     let payload = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).unwrap();

@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, NewClient, RedirectUri, RefreshLifetime,
+    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, Logout, NewClient, Profile, RedirectUri,
+    RefreshLifetime,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -46,6 +47,9 @@ Examples:
   sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
     --exchange-to https://stock.example
   sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
+  sealstone client add --id tv --auth-method none --grant device_code --grant refresh_token --scope openid
+  sealstone client add --id bank --profile fapi2 --auth-method private_key_jwt --jwks bank.jwks \
+    --dpop-bound-access-tokens --redirect-uri https://bank.example/callback --scope accounts
   sealstone client add --id app --auth-method none --redirect-uri http://127.0.0.1/callback --scope openid
 
 With private_key_jwt the client keeps its key and no secret travels: each request brings a token that the \
@@ -70,9 +74,12 @@ pub(crate) struct Add {
     /// A name for people
     #[arg(long, value_name = "NAME", default_value = "")]
     name: String,
-    /// What its tokens are signed with
-    #[arg(long, value_name = "ALG", default_value = "ML-DSA-65", ignore_case = true, value_parser = flags::algorithm())]
-    alg: Algorithm,
+    /// What its tokens are signed with; ML-DSA-65 if not given, and ES256 with --profile fapi2
+    #[arg(long, value_name = "ALG", ignore_case = true, value_parser = flags::algorithm())]
+    alg: Option<Algorithm>,
+    /// Hold it to a profile: fapi2 is the FAPI 2.0 Security Profile; what contradicts it is refused
+    #[arg(long, value_name = "PROFILE", value_parser = flags::profile())]
+    profile: Option<Profile>,
     #[command(flatten)]
     auth: AuthOptions,
     /// Refuse its token requests without a DPoP proof (RFC 9449), so that each of its tokens is bound to a key
@@ -112,6 +119,12 @@ pub(crate) struct Add {
     /// Let it do without PKCE if it sends a nonce; only for a client that cannot be changed
     #[arg(long, requires = "redirect_uri")]
     pkce_optional: bool,
+    /// Take its authorization requests only where it has pushed them itself (RFC 9126), never from a browser
+    #[arg(long, requires = "redirect_uri")]
+    require_pushed_authorization_requests: bool,
+    /// Where people may be sent once they have signed out at its word, byte by byte; may be given more than once
+    #[arg(long, value_name = "URI", value_parser = flags::redirect_uri)]
+    post_logout_redirect_uri: Vec<RedirectUri>,
     /// How long a refresh token lives without being used, as in 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
     refresh_lifetime: Duration,
@@ -195,7 +208,10 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     secret_out.as_ref().map_or(Ok(()), |out| out.check(options.force))?;
     let grants = grants(&options);
     let new = NewClient {
-        algorithm: options.alg,
+        algorithm: options.alg.unwrap_or(match options.profile {
+            None => Algorithm::MlDsa65,
+            Some(_) => Algorithm::Es256,
+        }),
         audiences: options.audience,
         authentication,
         code_flow: CodeFlow {
@@ -203,6 +219,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
             pkce_optional: options.pkce_optional,
             redirect_uris: options.redirect_uri,
             refresh_lifetime_seconds: RefreshLifetime(options.refresh_lifetime.as_secs()),
+            require_pushed_authorization_requests: options.require_pushed_authorization_requests,
         },
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
         exchange: Exchange {
@@ -213,7 +230,9 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         grants,
         tls_client_certificate_bound_access_tokens: options.auth.tls_client_certificate_bound_access_tokens,
         id: options.id,
+        logout: Logout { post_logout_redirect_uris: options.post_logout_redirect_uri },
         name: options.name,
+        profile: options.profile,
         resources: options.resource,
         scopes: options.scope.into_iter().collect(),
         token_lifetime_seconds: options.lifetime.as_secs(),
@@ -306,7 +325,10 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
             ("exchanges", exchanges(&client.exchange)),
-            ("sends back to", redirect_uris(client)),
+            ("sends back to", uris(&client.code_flow.redirect_uris)),
+            ("signs out to", uris(&client.logout.post_logout_redirect_uris)),
+            ("profile", client.profile.map(|profile| profile.name().to_owned()).unwrap_or_default()),
+            ("requests", requests(client)),
             ("auth method", client.authentication.method().name().to_owned()),
             client_auth::known_by(client).unwrap_or_default(),
             (
@@ -342,8 +364,16 @@ fn lifetime(client: &Client) -> String {
     format!("for {seconds} seconds{default}{bound}")
 }
 
-fn redirect_uris(client: &Client) -> String {
-    client.code_flow.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
+/// What its authorization requests must be.
+fn requests(client: &Client) -> String {
+    match client.must_push() {
+        true => "pushed".into(),
+        false => String::new(),
+    }
+}
+
+fn uris(uris: &[RedirectUri]) -> String {
+    uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
 }
 
 fn row(client: &Client) -> Value {
@@ -362,6 +392,17 @@ fn row(client: &Client) -> Value {
     client_auth::members(client, &mut row);
     if !client.exchange.is_none() {
         row["exchange"] = json!(client.exchange);
+    }
+    if let Some(profile) = client.profile {
+        row["profile"] = profile.name().into();
+    }
+    if client.code_flow.require_pushed_authorization_requests {
+        row["require_pushed_authorization_requests"] = true.into();
+    }
+    if !client.logout.is_none() {
+        for (name, value) in json!(client.logout).as_object().into_iter().flatten() {
+            row[name] = value.clone();
+        }
     }
     if client.dpop_bound_access_tokens {
         row["dpop_bound_access_tokens"] = true.into();

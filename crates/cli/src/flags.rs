@@ -1,16 +1,26 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sealstone_auth::{AuthMethod, Grant, RedirectUri};
+use sealstone_auth::{AuthMethod, Grant, Profile, RedirectUri};
 use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
 
-/// An algorithm by its registered name, in any case.
+/// An algorithm of a server's tokens by its registered name, in any case.
 pub(crate) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
-    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| {
-        let known = Algorithm::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(&name));
-        known.ok_or("unknown algorithm")
+    of_algorithms(Algorithm::ALL.to_vec())
+}
+
+/// An algorithm of a key that is made here: not RSA, which is for the clients of servers.
+pub(crate) fn key_algorithm() -> impl TypedValueParser<Value = Algorithm> {
+    let rsa = [Algorithm::Ps256, Algorithm::Rs256];
+    of_algorithms(Algorithm::ALL.into_iter().filter(|known| !rsa.contains(known)).collect())
+}
+
+fn of_algorithms(all: Vec<Algorithm>) -> impl TypedValueParser<Value = Algorithm> {
+    PossibleValuesParser::new(all.iter().map(|known| known.name()).collect::<Vec<_>>()).try_map(move |name| {
+        let known = all.iter().find(|known| known.name().eq_ignore_ascii_case(&name));
+        known.copied().ok_or("unknown algorithm")
     })
 }
 
@@ -19,6 +29,14 @@ pub(crate) fn auth_method() -> impl TypedValueParser<Value = AuthMethod> {
     PossibleValuesParser::new(AuthMethod::ALL.map(AuthMethod::name)).try_map(|name| {
         let known = AuthMethod::ALL.into_iter().find(|known| known.name() == name);
         known.ok_or("unknown method")
+    })
+}
+
+/// A client's profile by its name.
+pub(crate) fn profile() -> impl TypedValueParser<Value = Profile> {
+    PossibleValuesParser::new(Profile::ALL.map(Profile::name)).try_map(|name| {
+        let known = Profile::ALL.into_iter().find(|known| known.name() == name);
+        known.ok_or("unknown profile")
     })
 }
 

@@ -1,7 +1,9 @@
 //! The command as people and scripts meet it: whole sessions in a shell, and a server that is really started.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod auditing;
+mod backup;
+mod real;
 mod serving;
 mod transcript;

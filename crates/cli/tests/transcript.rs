@@ -37,6 +37,7 @@ macro_rules! transcripts {
 
 transcripts! {
     audit
+    backup
     client
     edges
     issuer
@@ -44,6 +45,7 @@ transcripts! {
     key
     quickstart
     sign
+    signing_key
     user
 }
 

@@ -10,6 +10,38 @@ pub const MAX_TEXT: usize = 256;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
+    /// An administrator has done something over the admin API; lines beside it say what was changed.
+    AdminDone,
+    /// A request to the admin API was refused.
+    AdminRefused,
+    /// A client was registered in another way.
+    ClientChanged,
+    /// A person let a device in (RFC 8628 §3.3).
+    DeviceAllowed,
+    /// A device asked for a person's answer (RFC 8628 §3.1).
+    DeviceAsked,
+    /// A person did not let a device in.
+    DeviceDenied,
+    /// A device's request, or a person's code for one, was refused.
+    DeviceRefused,
+    /// A person's code was not looked at: too many were wrong.
+    DeviceThrottled,
+    /// An administrator took a signing key out of use at once.
+    KeyRetired,
+    /// An administrator began the life of the next signing key.
+    KeyRotated,
+    /// A client managed its own registration (RFC 7591, RFC 7592).
+    RegistrationDone,
+    /// A registration was refused.
+    RegistrationRefused,
+    /// A pushed authorization request was refused.
+    PushRefused,
+    /// An authorization request was pushed (RFC 9126).
+    Pushed,
+    /// A client was given a new secret.
+    SecretRenewed,
+    /// An administrator ended a session.
+    SessionEnded,
     /// A client got an authorization code (RFC 6749 §4.1.2).
     AuthorizationIssued,
     /// An authorization request was refused.
@@ -44,8 +76,6 @@ pub enum What {
     PasswordSet,
     /// A request that decides something was given up by its client before the answer; what it changed is changed.
     RequestAbandoned,
-    /// A request was refused before anything was decided about it: a limit was reached.
-    RequestLimited,
     /// A revocation was refused.
     RevocationRefused,
     /// The end of a block: everything before it is signed.
@@ -87,11 +117,27 @@ pub enum What {
 }
 
 impl What {
-    /// Every one, in the order of the names.
-    pub const ALL: [What; 37] = [
+    /// Every one, those of the log itself first.
+    pub const ALL: [What; 52] = [
         What::Opened,
         What::LinesLost,
         What::Seal,
+        What::AdminDone,
+        What::AdminRefused,
+        What::ClientChanged,
+        What::DeviceAllowed,
+        What::DeviceAsked,
+        What::DeviceDenied,
+        What::DeviceRefused,
+        What::DeviceThrottled,
+        What::KeyRetired,
+        What::KeyRotated,
+        What::RegistrationDone,
+        What::RegistrationRefused,
+        What::PushRefused,
+        What::Pushed,
+        What::SecretRenewed,
+        What::SessionEnded,
         What::AuthorizationIssued,
         What::AuthorizationRefused,
         What::ClientRegistered,
@@ -107,7 +153,6 @@ impl What {
         What::PasskeyRemoved,
         What::PasswordSet,
         What::RequestAbandoned,
-        What::RequestLimited,
         What::RevocationRefused,
         What::ServerStarted,
         What::ServerStopped,
@@ -131,6 +176,22 @@ impl What {
     /// The value of the member `event`.
     pub const fn name(self) -> &'static str {
         match self {
+            What::AdminDone => "admin.done",
+            What::AdminRefused => "admin.refused",
+            What::ClientChanged => "client.changed",
+            What::DeviceAllowed => "device.allowed",
+            What::DeviceAsked => "device.asked",
+            What::DeviceDenied => "device.denied",
+            What::DeviceRefused => "device.refused",
+            What::DeviceThrottled => "device.throttled",
+            What::KeyRetired => "key.retired",
+            What::KeyRotated => "key.rotated",
+            What::RegistrationDone => "registration.done",
+            What::RegistrationRefused => "registration.refused",
+            What::PushRefused => "push.refused",
+            What::Pushed => "push.accepted",
+            What::SecretRenewed => "client.secret_renewed",
+            What::SessionEnded => "session.ended",
             What::AuthorizationIssued => "authorization.issued",
             What::AuthorizationRefused => "authorization.refused",
             What::ClientRegistered => "client.registered",
@@ -148,7 +209,6 @@ impl What {
             What::PasskeyRemoved => "passkey.removed",
             What::PasswordSet => "password.set",
             What::RequestAbandoned => "request.abandoned",
-            What::RequestLimited => "request.limited",
             What::RevocationRefused => "revocation.refused",
             What::Seal => "audit.seal",
             What::ServerStarted => "server.started",
@@ -175,11 +235,15 @@ impl What {
     pub const fn is_warning(self) -> bool {
         matches!(
             self,
-            What::AuthorizationRefused
+            What::AdminRefused
+                | What::AuthorizationRefused
+                | What::DeviceRefused
+                | What::DeviceThrottled
+                | What::PushRefused
+                | What::RegistrationRefused
                 | What::IntrospectionRefused
                 | What::LinesLost
                 | What::PasskeyRefused
-                | What::RequestLimited
                 | What::RevocationRefused
                 | What::SignInFailed
                 | What::SignInThrottled

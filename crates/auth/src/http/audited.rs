@@ -10,6 +10,7 @@ use hyper::Method;
 use serde::Deserialize;
 
 use super::App;
+use super::admin::ADMIN;
 use super::answer::Seen;
 use super::serve::Peer;
 use crate::audit::{Event, Slot, What};
@@ -28,16 +29,24 @@ fn route(app: &App, method: &Method, path: &str) -> Option<Route> {
     let path = path.strip_prefix(app.issuer.path()).unwrap_or(path);
     let reading = |what| app.audit.as_ref().filter(|audit| audit.notes_reading()).map(|_| what);
     let (good, refused) = match path {
+        discovery::END_SESSION => (None, What::SignOutRefused),
         discovery::AUTHORIZE | discovery::CONSENT => (None, What::AuthorizationRefused),
         discovery::USERINFO => (reading(What::UserinfoAnswered), What::UserinfoRefused),
         // The other pages decide nothing by being looked at.
         _ if method == Method::GET => return None,
         discovery::TOKEN => (None, What::TokenRefused),
+        discovery::PAR => (Some(What::Pushed), What::PushRefused),
+        discovery::DEVICE_AUTHORIZATION => (Some(What::DeviceAsked), What::DeviceRefused),
+        discovery::DEVICE => (None, What::DeviceRefused),
         discovery::INTROSPECT => (reading(What::TokenIntrospected), What::IntrospectionRefused),
         discovery::REVOKE => (None, What::RevocationRefused),
         "/login" | "/passkey" => (None, What::SignInFailed),
         "/logout" => (None, What::SignOutRefused),
         "/passkeys" => (None, What::PasskeyRefused),
+        path if path.starts_with(ADMIN) => (None, What::AdminRefused),
+        path if path.starts_with(discovery::REGISTER) => {
+            (Some(What::RegistrationDone), What::RegistrationRefused)
+        }
         _ => return None,
     };
     Some(Route { good, refused })

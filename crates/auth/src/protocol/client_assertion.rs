@@ -16,7 +16,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_jose::jws::{Unverified, Verified};
 use sealstone_jose::jwt::{Claims, Rules};
 use sealstone_jose::mac::MacAlgorithm;
-use sealstone_jose::{Error as JoseError, UnixSeconds};
+use sealstone_jose::{Algorithm, Error as JoseError, UnixSeconds};
 use serde::Deserialize;
 
 use super::client_auth::{FAILED, Means, check_method, contradictory, refused};
@@ -90,6 +90,9 @@ pub(super) async fn check(parameters: &Parameters, means: Means<'_>) -> Result<S
         .ok_or_else(|| nobody("no client has the id that the assertion's `iss` gives".into()))?;
     check_method(client, taken.method())?;
     check_typ(taken.typ()).map_err(|what| wrong(client, what))?;
+    if taken.algorithm().is_some_and(|algorithm| !client.may_use(algorithm)) {
+        return Err(wrong(client, "is signed with an algorithm that its profile does not have"));
+    }
     check_end(claimed.exp, means.now).map_err(|what| wrong(client, what))?;
     let claims = taken.prove(client, means).await?;
     let (Some(exp), Some(jti)) = (claims.expires(), claims.id()) else {
@@ -126,6 +129,14 @@ impl<'t> Taken<'t> {
         match self {
             Self::Signed(_) => AuthMethod::PrivateKeyJwt,
             Self::Maced(_) => AuthMethod::ClientSecretJwt,
+        }
+    }
+
+    /// Of a signature; a MAC's is the registered one.
+    fn algorithm(&self) -> Option<Algorithm> {
+        match self {
+            Self::Signed(token) => Some(token.header().algorithm()),
+            Self::Maced(_) => None,
         }
     }
 

@@ -16,6 +16,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 use sealstone_jose::UnixSeconds;
 use tokio::sync::{mpsc, oneshot};
 
+use super::schema::migrate;
 use super::{Answer, Kind, NewRecord, Record, Store, Use, Version, Versions, Write};
 use crate::Error;
 
@@ -30,7 +31,8 @@ pub struct Sqlite {
 
 impl Sqlite {
     /// Opens or creates the file (mode 0600) and brings its tables up to date.
-    /// Errors: `Store` for what SQLite refuses and for a file written by a later version.
+    /// Errors: `StoreSchema` for a file written by a later version; `Store` for another program's file and for what
+    /// SQLite refuses.
     pub fn open(path: &Path) -> Result<Self, Error> {
         create_private(path)?;
         let write = connect(path)?;
@@ -184,36 +186,6 @@ impl Store for Sqlite {
     }
 }
 
-const SCHEMA_VERSION: i64 = 1;
-
-fn migrate(connection: &Connection) -> Result<(), Error> {
-    let what = "bring the tables up to date";
-    let failed = |e| Error::store(what, e);
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
-    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
-    if found > SCHEMA_VERSION {
-        return Err(Error::store(
-            what,
-            format!("the file has schema {found}, this program knows up to {SCHEMA_VERSION}"),
-        ));
-    }
-    if found < 1 {
-        connection
-            .execute_batch(
-                "CREATE TABLE records (
-                   kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL,
-                   expires_at INTEGER, used_at INTEGER, body BLOB NOT NULL,
-                   PRIMARY KEY (kind, id)) STRICT, WITHOUT ROWID;
-                 CREATE INDEX records_by_version ON records (kind, version);
-                 CREATE INDEX records_by_end ON records (expires_at) WHERE expires_at IS NOT NULL;
-                 CREATE TABLE counters (kind TEXT PRIMARY KEY, latest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-                 PRAGMA user_version = 1;",
-            )
-            .map_err(failed)?;
-    }
-    connection.execute_batch("COMMIT").map_err(failed)
-}
-
 /// Runs a conditional write with the version it will have; a refused one leaves no trace, not even in the counter.
 fn conditional(
     connection: &Connection,
@@ -257,7 +229,7 @@ fn live(connection: &Connection, kind: Kind, id: &str, now: UnixSeconds) -> rusq
         .optional()
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     Ok(Record {
         id: row.get(0)?,
         version: Version(row.get(1)?),
@@ -390,7 +362,8 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for another process that writes.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 fn is_busy(cause: &rusqlite::Error) -> bool {
     matches!(cause.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))

@@ -43,6 +43,7 @@ use std::time::Duration;
 
 use super::{Code, OAuthError};
 use crate::Error;
+use crate::client::Client;
 use crate::clock::{CLOCK_SLACK_SECONDS, Randomness, later};
 use crate::config;
 use crate::keys::Sealer;
@@ -60,9 +61,10 @@ pub const MAX_PROOF: usize = 12_288;
 pub const IAT_AHEAD_SECONDS: u64 = 60;
 /// How far back a proof's `iat` may lie: it bounds how long a shared store remembers it. With nonces, these say when.
 pub const IAT_BEHIND_SECONDS: u64 = 300;
-/// What proofs may be signed with, those first that every client knows.
-pub const ALGORITHMS: [Algorithm; 8] = [
+/// What proofs may be signed with, those first that every client knows. Not RS256, which FAPI 2.0 §5.4 leaves out.
+pub const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::Es256,
+    Algorithm::Ps256,
     Algorithm::Ed25519,
     Algorithm::EdDsa,
     Algorithm::Es384,
@@ -266,6 +268,21 @@ impl Dpop {
             Spent::Full => Err(OAuthError::new(Code::TemporarilyUnavailable, "too many DPoP proofs")
                 .hint("the memory of used DPoP proofs is full; `dpop.max_proofs` sets its size")),
         }
+    }
+}
+
+/// Whether the client's profile has the algorithms of these proofs. [`Dpop::check`] looks at everything else.
+/// FAPI 2.0 Security Profile §5.4.1.
+/// Errors: `invalid_dpop_proof`.
+pub(crate) fn check_profile(client: &Client, proofs: &[&[u8]]) -> Result<(), OAuthError> {
+    let algorithm = |proof: &&[u8]| {
+        let text = std::str::from_utf8(proof).ok().filter(|text| text.len() <= MAX_PROOF)?;
+        Some(Unverified::parse(text).ok()?.header().algorithm())
+    };
+    let foreign = |proof| algorithm(proof).is_some_and(|algorithm| !client.may_use(algorithm));
+    match client.profile.is_some() && proofs.iter().any(foreign) {
+        true => Err(wrong("the DPoP proof's `alg` is not one of the client's profile")),
+        false => Ok(()),
     }
 }
 

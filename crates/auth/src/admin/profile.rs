@@ -1,0 +1,59 @@
+//! What a profile demands of a client's registration.
+
+use super::{NewAuthentication, NewClient};
+use crate::Error;
+use crate::client::{AssertionAudience, AssertionKeys, AuthMethod, KeySource, Profile};
+
+/// Refuses what contradicts the profile, so that no client carries its name and not its rules.
+/// Errors: `ClientInvalid`.
+pub(super) fn check(new: &NewClient) -> Result<(), Error> {
+    match new.profile {
+        None => Ok(()),
+        Some(Profile::Fapi2) => fapi2(new),
+    }
+}
+
+/// FAPI 2.0 Security Profile §5.3.2.1, §5.3.2.2 and §5.4.1.
+fn fapi2(new: &NewClient) -> Result<(), Error> {
+    let profile = Profile::Fapi2;
+    let invalid = |what: String, hint: &str| {
+        Err(Error::ClientInvalid { field: "profile", what, hint: hint.to_owned() })
+    };
+    let algorithms = "fapi2 has ES256, PS256, EdDSA and Ed25519, and ML-DSA where it is chosen";
+    match &new.authentication {
+        NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys }) => {
+            if *audience != AssertionAudience::Issuer {
+                let hint = "§5.3.2.1: the issuer alone, as a string";
+                return invalid("fapi2 with assertions for the token endpoint".into(), hint);
+            }
+            let foreign = |keys: &KeySource| {
+                let keys = keys.value()?.set().keys().iter();
+                keys.map(|key| key.algorithm()).find(|algorithm| !profile.allows(*algorithm))
+            };
+            if let Some(algorithm) = foreign(keys) {
+                return invalid(format!("fapi2 with a key for {algorithm}"), algorithms);
+            }
+        }
+        NewAuthentication::SelfSignedTlsClientAuth(_) | NewAuthentication::TlsClientAuth(_) => {}
+        other => {
+            let methods = [
+                AuthMethod::PrivateKeyJwt.name(),
+                AuthMethod::TlsClientAuth.name(),
+                AuthMethod::SelfSignedTlsClientAuth.name(),
+            ];
+            let hint = format!("§5.3.2.1: {}, {} or {}", methods[0], methods[1], methods[2]);
+            return invalid(format!("fapi2 with {}", other.method().name()), &hint);
+        }
+    }
+    if !(new.dpop_bound_access_tokens || new.tls_client_certificate_bound_access_tokens) {
+        let hint = "§5.3.2.1: `dpop_bound_access_tokens`, or `tls_client_certificate_bound_access_tokens`";
+        return invalid("fapi2 with tokens that are bound to nothing".into(), hint);
+    }
+    if new.code_flow.pkce_optional {
+        return invalid("fapi2 without PKCE".into(), "§5.3.2.2: PKCE with S256, always");
+    }
+    if !profile.allows(new.algorithm) {
+        return invalid(format!("fapi2 with {} tokens", new.algorithm), algorithms);
+    }
+    Ok(())
+}

@@ -15,7 +15,7 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, KeySource, Logout, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
@@ -319,14 +319,7 @@ impl Admin {
         match &new.authentication {
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Url(uri), .. })
             | NewAuthentication::SelfSignedTlsClientAuth(KeySource::Url(uri)) => {
-                let private = self.allow_private_addresses;
-                match uri.address().filter(|address| !outbound::address::is_allowed(*address, private)) {
-                    None => Ok(()),
-                    Some(address) => {
-                        let hint = "`outbound.allow_private_addresses` in the configuration lets the server fetch from it";
-                        invalid("jwks_uri", format!("{address} is not a public address"), hint)
-                    }
-                }
+                self.check_address("jwks_uri", uri)
             }
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Value(keys), .. }) => {
                 let set = keys.set();
@@ -350,6 +343,20 @@ impl Admin {
                 )
             }
             _ => Ok(()),
+        }
+    }
+
+    /// That the server may be sent to an address.
+    fn check_address(&self, field: &'static str, uri: &HttpsUri) -> Result<(), Error> {
+        let private = self.allow_private_addresses;
+        match uri.address().filter(|address| !outbound::address::is_allowed(*address, private)) {
+            None => Ok(()),
+            Some(address) => Err(Error::ClientInvalid {
+                field,
+                what: format!("{address} is not a public address"),
+                hint: "`outbound.allow_private_addresses` in the configuration lets the server connect to it"
+                    .into(),
+            }),
         }
     }
 
@@ -389,6 +396,9 @@ impl Admin {
             }
         }
         self.check_authentication(new)?;
+        if let Some(uri) = &new.logout.backchannel_logout_uri {
+            self.check_address("backchannel_logout_uri", uri)?;
+        }
         check_grants(new)?;
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();

@@ -54,7 +54,7 @@ pub mod verifiers;
 pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, Logout, RedirectUri,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, RedirectUri,
     RefreshLifetime, SharedSecret,
 };
 pub use clock::{Clock, Randomness};

@@ -3,6 +3,7 @@
 
 mod assertions;
 mod authority;
+mod backchannel;
 mod client_secret_jwt;
 mod code;
 mod config;

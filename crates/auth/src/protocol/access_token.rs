@@ -8,6 +8,7 @@ use sealstone_jose::{Error as JoseError, UnixSeconds};
 use serde_json::Value;
 
 use super::Confirmation;
+use super::granted::IN_SESSION;
 use crate::Error;
 use crate::client::Client;
 use crate::clock::{Randomness, later, random_id};
@@ -148,11 +149,12 @@ impl OwnToken {
             && !self.line().any(|id| snapshot.revocations.contains(id))
     }
 
-    /// What it is revoked with: its own id, and before each dot the id of its family or of a token that it was exchanged
-    /// from, see [`issue`].
+    /// What it is revoked with: its own id, before each dot the id of its family or of a token that it was exchanged from
+    /// (see [`issue`]), and the session that it ends with, where there is one.
     fn line(&self) -> impl Iterator<Item = &str> {
         let dots = self.jti.match_indices('.').map(|(at, _)| &self.jti[..at]);
-        dots.chain([self.jti.as_str()])
+        let session = self.jti.split_once(IN_SESSION).map(|(session, _)| session);
+        dots.chain([self.jti.as_str()]).chain(session)
     }
 
     /// For whom.

@@ -68,10 +68,14 @@ pub enum Kind {
     Device,
     /// Everything that one sign-in at one client has led to.
     Family,
+    /// A logout token that a client is to be sent, named by session and client.
+    LogoutToken,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
     /// A person's session in a browser, named by the hash of its secret.
     Session,
+    /// Which clients got tokens in a session, and whether it has ended; named by the session's `sid`.
+    SessionClients,
     /// Where to find a person by their `sub`: the body is the username.
     Subject,
     /// A signing key, its state and its sealed secret.
@@ -98,8 +102,10 @@ impl Kind {
             Kind::Consent => "consent",
             Kind::Device => "device",
             Kind::Family => "family",
+            Kind::LogoutToken => "logout-token",
             Kind::Revocation => "revocation",
             Kind::Session => "session",
+            Kind::SessionClients => "session-clients",
             Kind::SigningKey => "signing-key",
             Kind::SingleUse => "single-use",
             Kind::Subject => "subject",

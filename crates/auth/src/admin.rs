@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, KeySource, Logout, Profile, SecretHash, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, SecretHash, SharedSecret,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
@@ -398,14 +398,7 @@ impl Admin {
         match &new.authentication {
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Url(uri), .. })
             | NewAuthentication::SelfSignedTlsClientAuth(KeySource::Url(uri)) => {
-                let private = self.allow_private_addresses;
-                match uri.address().filter(|address| !outbound::address::is_allowed(*address, private)) {
-                    None => Ok(()),
-                    Some(address) => {
-                        let hint = "`outbound.allow_private_addresses` in the configuration lets the server fetch from it";
-                        invalid("jwks_uri", format!("{address} is not a public address"), hint)
-                    }
-                }
+                self.check_address("jwks_uri", uri)
             }
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Value(keys), .. }) => {
                 let set = keys.set();
@@ -429,6 +422,20 @@ impl Admin {
                 )
             }
             _ => Ok(()),
+        }
+    }
+
+    /// That the server may be sent to an address.
+    fn check_address(&self, field: &'static str, uri: &HttpsUri) -> Result<(), Error> {
+        let private = self.allow_private_addresses;
+        match uri.address().filter(|address| !outbound::address::is_allowed(*address, private)) {
+            None => Ok(()),
+            Some(address) => Err(Error::ClientInvalid {
+                field,
+                what: format!("{address} is not a public address"),
+                hint: "`outbound.allow_private_addresses` in the configuration lets the server connect to it"
+                    .into(),
+            }),
         }
     }
 
@@ -468,6 +475,9 @@ impl Admin {
             }
         }
         self.check_authentication(new)?;
+        if let Some(uri) = &new.logout.backchannel_logout_uri {
+            self.check_address("backchannel_logout_uri", uri)?;
+        }
         check_grants(new)?;
         profile::check(new)?;
         if !self.algorithms.contains(&new.algorithm) {

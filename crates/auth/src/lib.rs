@@ -55,7 +55,7 @@ pub mod verifiers;
 pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, Logout, Profile, RedirectUri,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri,
     RefreshLifetime, SharedSecret,
 };
 pub use clock::{Clock, Randomness};

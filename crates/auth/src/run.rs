@@ -16,7 +16,7 @@ use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
 use crate::keys::Policy;
-use crate::outbound::{KeySets, Outbound, Resolver, SystemResolver};
+use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
 use crate::people::People;
 use crate::protocol::dpop::Dpop;
 use crate::snapshot::Live;
@@ -170,6 +170,13 @@ impl Server {
         // A set, because it ends its task when it is dropped: also when this future is.
         let mut beside = JoinSet::new();
         beside.spawn(upkeep(Arc::clone(&self.app), Arc::clone(&self.world.clock), poll(&self.config)));
+        let logouts = Logouts {
+            clock: Arc::clone(&self.world.clock),
+            issuer: self.app.issuer.clone(),
+            live: Arc::clone(&self.app.live),
+            outbound: Arc::new(Outbound::new(&self.config.outbound, Arc::clone(&self.world.resolver))),
+        };
+        beside.spawn(send_logouts(logouts, poll(&self.config)));
         let announce = Duration::from_secs(self.config.shutdown.announce_seconds);
         let app = Arc::clone(&self.app);
         let ending = async move {
@@ -213,6 +220,18 @@ async fn upkeep(app: Arc<App>, clock: Arc<dyn Clock>, every: Duration) {
         }
         if let Err(cause) = done {
             tracing::error!(%cause, hint = cause.hint(), "the store could not be followed");
+        }
+    }
+}
+
+/// Tells clients that sessions have ended.
+async fn send_logouts(logouts: Logouts, every: Duration) {
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Err(cause) = logouts.round().await {
+            tracing::error!(%cause, hint = cause.hint(), "clients could not be told that sessions have ended");
         }
     }
 }

@@ -4,6 +4,7 @@
 mod admin_api;
 mod assertions;
 mod authority;
+mod backchannel;
 mod client_secret_jwt;
 mod code;
 mod config;

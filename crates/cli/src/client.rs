@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, Logout, NewClient, Profile, RedirectUri,
-    RefreshLifetime,
+    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, HttpsUri, Logout, NewClient, Profile,
+    RedirectUri, RefreshLifetime,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -125,6 +125,12 @@ pub(crate) struct Add {
     /// Where people may be sent once they have signed out at its word, byte by byte; may be given more than once
     #[arg(long, value_name = "URI", value_parser = flags::redirect_uri)]
     post_logout_redirect_uri: Vec<RedirectUri>,
+    /// Where it is told that a session in which it got tokens has ended (OpenID Connect Back-Channel Logout), over https
+    #[arg(long, value_name = "URL", value_parser = flags::https_uri)]
+    backchannel_logout_uri: Option<HttpsUri>,
+    /// It needs the session's `sid` in what it is told; it is there for every client
+    #[arg(long, requires = "backchannel_logout_uri")]
+    backchannel_logout_session_required: bool,
     /// How long a refresh token lives without being used, as in 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
     refresh_lifetime: Duration,
@@ -230,7 +236,11 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         grants,
         tls_client_certificate_bound_access_tokens: options.auth.tls_client_certificate_bound_access_tokens,
         id: options.id,
-        logout: Logout { post_logout_redirect_uris: options.post_logout_redirect_uri },
+        logout: Logout {
+            backchannel_logout_session_required: options.backchannel_logout_session_required,
+            backchannel_logout_uri: options.backchannel_logout_uri,
+            post_logout_redirect_uris: options.post_logout_redirect_uri,
+        },
         name: options.name,
         profile: options.profile,
         resources: options.resource,
@@ -326,6 +336,14 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("answers for", client.resources.join(" ")),
             ("exchanges", exchanges(&client.exchange)),
             ("sends back to", uris(&client.code_flow.redirect_uris)),
+            (
+                "is told at",
+                client
+                    .logout
+                    .backchannel_logout_uri
+                    .as_ref()
+                    .map_or(String::new(), |uri| uri.as_str().into()),
+            ),
             ("signs out to", uris(&client.logout.post_logout_redirect_uris)),
             ("profile", client.profile.map(|profile| profile.name().to_owned()).unwrap_or_default()),
             ("requests", requests(client)),

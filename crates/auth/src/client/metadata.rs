@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow, Consent,
-    Exchange, Grant, JwksUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime,
+    Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime,
 };
 use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient};
 
@@ -25,6 +25,11 @@ pub enum Fault {
 /// A registration as it is sent. Members that are not known are ignored, RFC 7591 §2.
 #[derive(Debug, Deserialize)]
 pub struct Metadata {
+    /// OpenID Connect Back-Channel Logout 1.0 §2.2.
+    #[serde(default)]
+    pub backchannel_logout_session_required: bool,
+    /// OpenID Connect Back-Channel Logout 1.0 §2.2.
+    pub backchannel_logout_uri: Option<String>,
     /// A name for people.
     #[serde(default)]
     pub client_name: String,
@@ -39,9 +44,15 @@ pub struct Metadata {
     pub jwks: Option<Value>,
     /// Where its keys are.
     pub jwks_uri: Option<String>,
+    /// OpenID Connect RP-Initiated Logout 1.0 §3.1.
+    #[serde(default)]
+    pub post_logout_redirect_uris: Vec<String>,
     /// Where people may be sent back to.
     #[serde(default)]
     pub redirect_uris: Vec<String>,
+    /// RFC 9126 §6.
+    #[serde(default)]
+    pub require_pushed_authorization_requests: bool,
     /// What it may ask the authorization endpoint for.
     pub response_types: Option<Vec<String>>,
     /// The scopes it may ask for, with spaces between.
@@ -132,13 +143,13 @@ impl Metadata {
                 pkce_optional: extras.pkce_optional,
                 redirect_uris: self.redirect_uris()?,
                 refresh_lifetime_seconds: extras.refresh_lifetime_seconds,
-                require_pushed_authorization_requests: extras.require_pushed_authorization_requests,
+                require_pushed_authorization_requests: self.require_pushed_authorization_requests,
             },
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             exchange: extras.exchange,
             grants,
             id: id.or(named).map(str::to_owned),
-            logout: Logout { post_logout_redirect_uris: extras.post_logout_redirect_uris },
+            logout: self.logout()?,
             name: self.client_name.clone(),
             profile: extras.profile,
             resources: extras.resources,
@@ -152,6 +163,19 @@ impl Metadata {
     pub fn redirect_uris(&self) -> Result<Vec<RedirectUri>, Fault> {
         let parsed = self.redirect_uris.iter().map(|text| RedirectUri::parse(text));
         parsed.collect::<Result<_, _>>().map_err(|what| Fault::RedirectUri(format!("a redirect URI {what}")))
+    }
+
+    /// How it takes part when a person signs out.
+    pub fn logout(&self) -> Result<Logout, Fault> {
+        let told = self.backchannel_logout_uri.as_deref().map(HttpsUri::parse).transpose();
+        let addresses = self.post_logout_redirect_uris.iter().map(|text| RedirectUri::parse(text));
+        Ok(Logout {
+            backchannel_logout_session_required: self.backchannel_logout_session_required,
+            backchannel_logout_uri: told.map_err(|what| fault("backchannel_logout_uri", what))?,
+            post_logout_redirect_uris: addresses
+                .collect::<Result<_, _>>()
+                .map_err(|what| fault("post_logout_redirect_uris", what))?,
+        })
     }
 
     /// How it will prove who it is; RFC 7591 §2: `client_secret_basic`, where nothing is said.
@@ -190,7 +214,7 @@ impl Metadata {
                 Err(what) => Err(fault("jwks", &what)),
             },
             (None, Some(uri)) => {
-                JwksUri::parse(uri).map(KeySource::from).map_err(|what| fault("jwks_uri", what))
+                HttpsUri::parse(uri).map(KeySource::from).map_err(|what| fault("jwks_uri", what))
             }
             _ => Err(fault("jwks", "one of `jwks` and `jwks_uri` goes with this authentication method")),
         }
@@ -217,10 +241,8 @@ struct Extras {
     consent: Consent,
     exchange: Exchange,
     pkce_optional: bool,
-    post_logout_redirect_uris: Vec<RedirectUri>,
     profile: Option<Profile>,
     refresh_lifetime_seconds: RefreshLifetime,
-    require_pushed_authorization_requests: bool,
     resources: Vec<String>,
     token_lifetime_seconds: Option<u64>,
 }
@@ -232,10 +254,8 @@ impl Default for Extras {
             consent: Consent::default(),
             exchange: Exchange::default(),
             pkce_optional: false,
-            post_logout_redirect_uris: Vec::new(),
             profile: None,
             refresh_lifetime_seconds: RefreshLifetime::default(),
-            require_pushed_authorization_requests: false,
             resources: Vec::new(),
             token_lifetime_seconds: None,
         }
@@ -243,15 +263,13 @@ impl Default for Extras {
 }
 
 impl Extras {
-    const MEMBERS: [&'static str; 10] = [
+    const MEMBERS: [&'static str; 8] = [
         "audiences",
         "consent",
         "exchange",
         "pkce_optional",
-        "post_logout_redirect_uris",
         "profile",
         "refresh_lifetime_seconds",
-        "require_pushed_authorization_requests",
         "resources",
         "token_lifetime_seconds",
     ];
@@ -285,6 +303,13 @@ impl Client {
         put("grant_types", json!(grants));
         put("id_token_signed_response_alg", json!(self.algorithm.name()));
         put("redirect_uris", json!(self.code_flow.redirect_uris));
+        put(
+            "require_pushed_authorization_requests",
+            json!(self.code_flow.require_pushed_authorization_requests),
+        );
+        for (name, value) in json!(self.logout).as_object().into_iter().flatten() {
+            put(name, value.clone());
+        }
         put("response_types", if code { json!(["code"]) } else { json!([]) });
         put("scope", json!(scopes.join(" ")));
         put(
@@ -314,10 +339,8 @@ impl Client {
             consent: flow.consent,
             exchange: self.exchange.clone(),
             pkce_optional: flow.pkce_optional,
-            post_logout_redirect_uris: self.logout.post_logout_redirect_uris.clone(),
             profile: self.profile,
             refresh_lifetime_seconds: flow.refresh_lifetime_seconds,
-            require_pushed_authorization_requests: flow.require_pushed_authorization_requests,
             resources: self.resources.clone(),
             token_lifetime_seconds: Some(self.token_lifetime_seconds),
         });

@@ -4,6 +4,7 @@ mod authentication;
 mod certificate;
 mod code_flow;
 mod exchange;
+mod https_uri;
 mod jwks_uri;
 mod logout;
 pub mod metadata;
@@ -27,7 +28,8 @@ pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};
 pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use exchange::Exchange;
-pub use jwks_uri::{JwksUri, KeySource};
+pub use https_uri::HttpsUri;
+pub use jwks_uri::KeySource;
 pub use logout::Logout;
 pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
@@ -324,7 +326,7 @@ impl Body {
                 let keys = ClientKeys::parse(jwks.to_string().as_bytes());
                 keys.map(KeySource::from).map_err(|cause| format!("its keys: {cause}"))
             }
-            (None, Some(uri)) => JwksUri::parse(uri)
+            (None, Some(uri)) => HttpsUri::parse(uri)
                 .map(KeySource::from)
                 .map_err(|what| format!("the address of its keys {what}")),
             _ => Err("its keys are missing, or there twice".into()),

@@ -23,7 +23,7 @@ use crate::issuer::Issuer;
 use crate::people::login::{Attempt, Outcome, SignedIn, attempt};
 use crate::people::throttle::Held;
 use crate::people::{Password, Session, session};
-use crate::protocol::{Code, OAuthError, Parameters};
+use crate::protocol::{Code, OAuthError, Parameters, session_clients};
 
 /// The purpose of the login form's token.
 pub(crate) const LOGIN: &str = "login";
@@ -116,9 +116,7 @@ const WRONG: &str = "The username or the password is not right.";
 
 /// Sets the cookies and goes on. What the browser held before ends: it is replaced, not continued.
 pub(super) async fn enter(app: &App, headers: &HeaderMap, signed_in: &SignedIn, query: &str) -> Response {
-    if let Some(old) = Cookie::Session.read(headers, &app.issuer)
-        && let Err(cause) = session::end(app.live.store(), &old, app.clock.now()).await
-    {
+    if let Err(cause) = replace(app, headers, signed_in).await {
         return failed(cause);
     }
     let mut response = match query {
@@ -165,12 +163,33 @@ async fn post_logout(State(app): State<Arc<App>>, request: Request<Body>) -> Res
     }
 }
 
-/// Ends the session of this browser.
+/// Ends the session of this browser, for its clients first: who is signed out and has not told them would not come back
+/// to do it.
 /// Errors: `Store`; the session may then still hold.
 pub(super) async fn end(app: &App, headers: &HeaderMap) -> Result<(), Error> {
-    match Cookie::Session.read(headers, &app.issuer) {
-        Some(secret) => session::end(app.live.store(), &secret, app.clock.now()).await,
-        None => Ok(()),
+    let Some(secret) = Cookie::Session.read(headers, &app.issuer) else { return Ok(()) };
+    let (store, now) = (app.live.store(), app.clock.now());
+    if let Some(session) = session::find(store, &secret, now).await? {
+        session_clients::end(&session.sid, &session.sub, app.max_lifetime_seconds, store, now).await?;
+    }
+    session::end(store, &secret, now).await?;
+    // This server honours the marks at once, the others at their next poll, and it too where this fails.
+    if let Err(cause) = app.live.refresh(now).await {
+        tracing::error!(%cause, "what a session's end revokes is noticed later");
+    }
+    Ok(())
+}
+
+/// What the browser held before: the same person goes on with the clients of before, anybody else is signed out.
+async fn replace(app: &App, headers: &HeaderMap, signed_in: &SignedIn) -> Result<(), Error> {
+    let Some(old) = Cookie::Session.read(headers, &app.issuer) else { return Ok(()) };
+    let (store, now) = (app.live.store(), app.clock.now());
+    match session::find(store, &old, now).await? {
+        Some(before) if before.sub == signed_in.session.sub => {
+            session::go_on(store, &signed_in.secret, &before, now).await?;
+            session::end(store, &old, now).await
+        }
+        _ => end(app, headers).await,
     }
 }
 

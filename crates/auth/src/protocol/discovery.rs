@@ -49,6 +49,8 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
     json!({
         "authorization_endpoint": issuer.endpoint(AUTHORIZE),
         "authorization_response_iss_parameter_supported": true,
+        "backchannel_logout_session_supported": true,
+        "backchannel_logout_supported": true,
         "claims_supported": [
             "acr", "amr", "aud", "auth_time", "email", "email_verified", "exp", "iat", "iss", "name", "nonce",
             "preferred_username", "sid", "sub",

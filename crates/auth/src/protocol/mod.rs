@@ -20,6 +20,7 @@
 //! | [`token_code`] | authorization code grant | 6749 §4.1.3, 7636 §4.6 |
 //! | [`device`], [`token_device`] | device authorization grant | 8628 |
 //! | [`token_refresh`] | refresh token grant, rotation | 6749 §6, 9700 §4.14 |
+//! | [`session_clients`], [`backchannel_logout`] | clients are told that a session has ended | OpenID Connect Back-Channel Logout 1.0 |
 //! | [`end_session`] | a client sends a person here to sign out | OpenID Connect RP-Initiated Logout 1.0 |
 //! | `id_token`, [`userinfo`] | who signed in | OpenID Connect Core §2 and §5.3 |
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
@@ -32,6 +33,7 @@
 pub mod access_token;
 pub mod asked;
 pub mod authorize;
+pub mod backchannel_logout;
 pub mod client_assertion;
 pub mod client_auth;
 pub mod client_certificate;
@@ -50,6 +52,7 @@ pub mod parameters;
 pub mod redirect;
 pub mod registration;
 pub mod revoke;
+pub mod session_clients;
 pub(crate) mod target;
 pub mod token;
 pub mod token_client;

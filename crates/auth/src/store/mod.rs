@@ -70,12 +70,16 @@ pub enum Kind {
     Device,
     /// Everything that one sign-in at one client has led to.
     Family,
+    /// A logout token that a client is to be sent, named by session and client.
+    LogoutToken,
     /// An authorization request that a client has pushed, named by the hash of its `request_uri`.
     PushedRequest,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
     /// A person's session in a browser, named by the hash of its secret.
     Session,
+    /// Which clients got tokens in a session, and whether it has ended; named by the session's `sid`.
+    SessionClients,
     /// Where to find a person by their `sub`: the body is the username.
     Subject,
     /// A signing key, its state and its sealed secret.
@@ -106,9 +110,11 @@ impl Kind {
             Kind::Consent => "consent",
             Kind::Device => "device",
             Kind::Family => "family",
+            Kind::LogoutToken => "logout-token",
             Kind::PushedRequest => "pushed-request",
             Kind::Revocation => "revocation",
             Kind::Session => "session",
+            Kind::SessionClients => "session-clients",
             Kind::SigningKey => "signing-key",
             Kind::SingleUse => "single-use",
             Kind::Subject => "subject",

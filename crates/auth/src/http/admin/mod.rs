@@ -298,7 +298,7 @@ impl Asked {
                 ok(page.cut("sessions", sessions.iter().map(|one| (one.sid.as_str(), session_of(one)))))
             }
             ("DELETE", "/users/{username}/sessions") => {
-                admin.end_sessions(place).await.map_err(failed)?;
+                admin.sign_out(place).await.map_err(failed)?;
                 Ok(answer::nothing(by))
             }
             _ => Err(Refusal::NotFound),

@@ -234,7 +234,7 @@ impl Metadata {
 }
 
 /// What an administrator may say of a client besides.
-#[derive(Deserialize, Serialize)]
+#[derive(Default, Deserialize, Serialize)]
 #[serde(default)]
 struct Extras {
     audiences: Vec<String>,
@@ -245,21 +245,6 @@ struct Extras {
     refresh_lifetime_seconds: RefreshLifetime,
     resources: Vec<String>,
     token_lifetime_seconds: Option<u64>,
-}
-
-impl Default for Extras {
-    fn default() -> Self {
-        Self {
-            audiences: Vec::new(),
-            consent: Consent::default(),
-            exchange: Exchange::default(),
-            pkce_optional: false,
-            profile: None,
-            refresh_lifetime_seconds: RefreshLifetime::default(),
-            resources: Vec::new(),
-            token_lifetime_seconds: None,
-        }
-    }
 }
 
 impl Extras {

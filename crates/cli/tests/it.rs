@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod backup;
+mod disk;
 mod real;
 mod serving;
 mod transcript;

@@ -4,6 +4,8 @@
 
 mod backup;
 mod disk;
+mod kill;
+mod races;
 mod real;
 mod serving;
 mod transcript;

@@ -29,6 +29,7 @@ mod shutdown;
 mod signin;
 mod store;
 mod support;
+mod sweeps;
 mod tls;
 mod upkeep;
 mod verifiers;

@@ -1,6 +1,7 @@
 //! The configuration: TOML, every value defaulted, nothing unknown let through.
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU64, NonZeroUsize};
 use std::path::{Path, PathBuf};
@@ -20,8 +21,12 @@ pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// The admin API.
+    pub admin: Admin,
     /// Where everything that must survive is kept; created with mode 0700.
     pub data_dir: PathBuf,
+    /// Devices that ask for a person's answer.
+    pub device: Device,
     /// Proofs of possession.
     pub dpop: Dpop,
     /// Limits of HTTP.
@@ -36,8 +41,12 @@ pub struct Config {
     pub log: Log,
     /// What the server fetches.
     pub outbound: Outbound,
+    /// Pushed authorization requests.
+    pub par: Par,
     /// The cost of passwords.
     pub passwords: Passwords,
+    /// Clients that register themselves.
+    pub registration: Registration,
     /// How long people stay signed in.
     pub sessions: Sessions,
     /// How the server ends.
@@ -50,6 +59,24 @@ pub struct Config {
     pub tokens: Tokens,
     /// The issuers whose assertions are taken for a grant, besides those of the store.
     pub trusted_issuers: Vec<trusted::Configured>,
+}
+
+/// `[device]`: the device authorization grant, RFC 8628.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Device {
+    /// How many seconds a device lets pass between two questions, at most 60.
+    pub interval_seconds: NonZeroU64,
+    /// How long its codes hold, at most an hour: the longer, the more codes there are to be guessed.
+    pub lifetime_seconds: NonZeroU64,
+}
+
+/// `[admin]`: the admin API, for clients whose scopes make them administrators.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Admin {
+    /// Whether it is there.
+    pub api: bool,
 }
 
 /// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
@@ -152,6 +179,15 @@ pub struct Outbound {
     pub timeout_seconds: NonZeroU64,
 }
 
+/// `[par]`: requests that clients push, RFC 9126.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Par {
+    /// How long a pushed request may be opened, from 5 to 599 (FAPI 2.0 Security Profile §5.3.2.2). Once opened, it holds
+    /// while the person signs in, for 10 minutes more.
+    pub lifetime_seconds: NonZeroU64,
+}
+
 /// `[passwords]`: argon2id, RFC 9106. A password set at another cost is hashed anew when its user next signs in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -167,6 +203,22 @@ pub struct Passwords {
     pub passes: u32,
     /// How many more wait for their turn; who comes then is told to come later.
     pub waiting: u64,
+}
+
+/// `[registration]`: clients that register themselves, RFC 7591. Off unless it is enabled.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Registration {
+    /// Whether there is a registration endpoint.
+    pub enabled: bool,
+    /// The most clients that may have registered themselves.
+    pub most: NonZeroUsize,
+    /// Whether anybody may register. Without it: who has an access token with the scope `sealstone:register`.
+    pub open: bool,
+    /// Whether such clients, if they keep a secret, may do without PKCE: for clients that do not know it.
+    pub pkce_optional: bool,
+    /// The scopes that they may have.
+    pub scopes: BTreeSet<String>,
 }
 
 /// `[sessions]`: how long people stay signed in.
@@ -255,7 +307,9 @@ pub struct Tokens {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            admin: Admin::default(),
             data_dir: "sealstone-data".into(),
+            device: Device::default(),
             dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
@@ -263,7 +317,9 @@ impl Default for Config {
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
             outbound: Outbound::default(),
+            par: Par::default(),
             passwords: Passwords::default(),
+            registration: Registration::default(),
             sessions: Sessions::default(),
             shutdown: Shutdown::default(),
             store: Store::default(),
@@ -271,6 +327,12 @@ impl Default for Config {
             tokens: Tokens::default(),
             trusted_issuers: Vec::new(),
         }
+    }
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Self { interval_seconds: seconds(5), lifetime_seconds: seconds(600) }
     }
 }
 
@@ -301,6 +363,20 @@ impl Default for Keys {
 impl Default for Outbound {
     fn default() -> Self {
         Self { allow_private_addresses: false, ca: None, timeout_seconds: seconds(5) }
+    }
+}
+
+impl Default for Registration {
+    fn default() -> Self {
+        let most = NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN);
+        let scopes = ["email", "offline_access", "openid", "profile"].map(str::to_owned).into();
+        Self { enabled: false, most, open: false, pkce_optional: false, scopes }
+    }
+}
+
+impl Default for Par {
+    fn default() -> Self {
+        Self { lifetime_seconds: seconds(60) }
     }
 }
 
@@ -454,12 +530,28 @@ impl Config {
                 hint: "name at least one, as in [\"ML-DSA-65\"]",
             });
         }
+        if self.device.interval_seconds.get() > 60 || self.device.lifetime_seconds.get() > 3600 {
+            return Err(Fault {
+                section: "device",
+                key: "lifetime_seconds",
+                what: "`interval_seconds` or `lifetime_seconds` is too long".into(),
+                hint: "at most 60 seconds between two questions, and an hour for a code",
+            });
+        }
         if !self.dpop.nonces && self.dpop.replay == Replay::Node {
             return Err(Fault {
                 section: "dpop",
                 key: "nonces",
                 what: "without nonces a node cannot tell which proofs are its own to remember".into(),
                 hint: "set `replay` to \"shared\", or leave `nonces` true",
+            });
+        }
+        if !(5..=599).contains(&self.par.lifetime_seconds.get()) {
+            return Err(Fault {
+                section: "par",
+                key: "lifetime_seconds",
+                what: format!("`lifetime_seconds` is {}", self.par.lifetime_seconds),
+                hint: "5 to 599: a pushed request is opened at once, and must not lie around",
             });
         }
         if !self.passwords.cost().is_enough() {

@@ -132,6 +132,11 @@ pub enum Error {
         /// What to do.
         hint: &'static str,
     },
+    /// No session has this `sid`. Cure: list the sessions.
+    SessionUnknown {
+        /// The `sid`.
+        sid: String,
+    },
     /// No user has this name. Cure: list the users.
     UserUnknown {
         /// The username.
@@ -188,6 +193,7 @@ impl Error {
             Error::SigningKeyUnknown { .. } => Some("list the signing keys to see their names".into()),
             Error::UserExists { .. } => Some("choose another name, or remove the user first".into()),
             Error::UserInvalid { hint, .. } => Some((*hint).into()),
+            Error::SessionUnknown { .. } => Some("list the sessions to see which there are".into()),
             Error::UserUnknown { .. } => Some("list the users to see their names".into()),
             Error::Busy => Some("try again in a few seconds".into()),
             Error::Key { .. } | Error::Randomness => None,
@@ -233,6 +239,7 @@ impl fmt::Display for Error {
             Error::Store { what, cause } => write!(f, "store, {what}: {cause}"),
             Error::UserExists { username } => write!(f, "a user `{username}` exists already"),
             Error::UserInvalid { field, what, .. } => write!(f, "the {field} {what}"),
+            Error::SessionUnknown { sid } => write!(f, "there is no session `{sid}`"),
             Error::UserUnknown { username } => write!(f, "there is no user `{username}`"),
         }
     }

@@ -55,8 +55,8 @@ pub mod verifiers;
 pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, RedirectUri, RefreshLifetime,
-    SharedSecret,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, Logout, RedirectUri,
+    RefreshLifetime, SharedSecret,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

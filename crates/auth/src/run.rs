@@ -102,9 +102,15 @@ impl Server {
         let stored = Arc::clone(&live.snapshot().trusted);
         let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
+        let (clock, randomness) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
+        let admin =
+            Admin::new(&config, Arc::clone(&store), clock, randomness).with_sealer(Arc::clone(live.sealer()));
         let app = Arc::new(App {
+            admin,
+            admin_api: config.admin.api,
             anchors,
             clock: Arc::clone(&world.clock),
+            device: config.device.clone(),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
             key_sets: KeySets::new(Arc::new(Outbound::new(&config.outbound, Arc::clone(&world.resolver)))),
             live: Arc::new(live),
@@ -112,9 +118,11 @@ impl Server {
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             // What connects is the proxy, not the person.
             knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
+            par_lifetime_seconds: config.par.lifetime_seconds.get(),
             people,
-            metadata: http::metadata(&issuer, &config.tokens.algorithms, &config.auth_methods()),
+            metadata: http::metadata(&issuer, &config),
             ready: AtomicBool::new(true),
+            registration: config.registration.clone(),
             request_timeout: seconds(config.http.request_timeout_seconds),
             verifiers: Verifiers::for_this_machine(),
             issuer,

@@ -7,6 +7,7 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_auth::clock::OsRandomness;
 use sealstone_auth::people::{Session, User, session};
+use sealstone_auth::protocol::asked::Asked;
 use sealstone_auth::protocol::authorize::{self, Next, Refused};
 use sealstone_auth::protocol::token::TokenResponse;
 use sealstone_auth::protocol::{OAuthError, Parameters};
@@ -75,8 +76,8 @@ async fn session_of(user: &User) -> Session {
 impl House {
     pub fn read(&self, query: &str) -> Result<authorize::Request, Refused> {
         let parameters = Parameters::parse(query.as_bytes()).unwrap();
-        let key = &self.live.flow_keys().sign_in;
-        authorize::Request::read(&parameters, &self.live.snapshot(), &self.issuer, key, self.clock_now())
+        let (asked, key) = (Asked::said(parameters), &self.live.flow_keys().sign_in);
+        authorize::Request::read(&asked, &self.live.snapshot(), &self.issuer, key, self.clock_now())
     }
 
     pub fn clock_now(&self) -> UnixSeconds {

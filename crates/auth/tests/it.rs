@@ -1,28 +1,36 @@
 //! Every test of the server, in one binary. Names carry the section of the RFC that a test reads for the second time.
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+mod admin_api;
 mod assertions;
 mod authority;
 mod client_secret_jwt;
 mod code;
 mod config;
+mod device;
+mod device_pages;
 mod dpop;
 mod dpop_http;
 mod dpop_replay;
 mod exchange;
 mod flows;
+mod form_post;
+mod front;
 mod http;
 mod jwks_uri;
 mod jwt_bearer;
 mod keys;
+mod logout;
 mod logs;
 mod mtls;
 mod mtls_wire;
+mod par;
 mod passkeys;
 mod people;
 mod properties;
 mod publisher;
 mod refresh;
+mod registration;
 mod restart;
 mod rotation;
 mod shutdown;

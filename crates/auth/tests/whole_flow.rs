@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 use crate::code::{query, shop, verifier};
 use crate::support::{Answer, Running, config};
 
-const PASSWORD: &str = "correct horse battery staple";
+pub const PASSWORD: &str = "correct horse battery staple";
 
 /// A browser: it keeps cookies, and follows nothing by itself.
+#[derive(Clone)]
 pub struct Browser<'a> {
     server: &'a Running,
     cookies: Vec<(String, String)>,
@@ -20,6 +21,15 @@ pub struct Browser<'a> {
 impl<'a> Browser<'a> {
     pub fn new(server: &'a Running) -> Self {
         Self { server, cookies: Vec::new() }
+    }
+
+    /// Another window of the one that has these cookies.
+    pub fn with(server: &'a Running, cookies: Vec<(String, String)>) -> Self {
+        Self { server, cookies }
+    }
+
+    pub fn cookies(&self) -> Vec<(String, String)> {
+        self.cookies.clone()
     }
 
     pub async fn get(&mut self, path: &str) -> Answer {
@@ -78,6 +88,13 @@ impl<'a> Browser<'a> {
         self.get(&path).await
     }
 
+    /// Signs in on a page that leads nowhere else.
+    pub async fn sign_in_plainly(&mut self, page: &Answer) -> Answer {
+        let token = field(page, "form_token");
+        let fields = [("username", "ada"), ("password", PASSWORD), ("form_token", token.as_str())];
+        self.post("/login", &fields).await
+    }
+
     pub async fn decide(&mut self, page: &Answer, decision: &str) -> Answer {
         let (token, query) = (field(page, "form_token"), field(page, "continue_query"));
         let fields =
@@ -91,7 +108,7 @@ pub fn text(answer: &Answer) -> String {
 }
 
 /// The value of a hidden field.
-fn field(page: &Answer, name: &str) -> String {
+pub fn field(page: &Answer, name: &str) -> String {
     let html = text(page);
     let (_, rest) = html.split_once(&format!("name=\"{name}\" value=\"")).expect(&html);
     let value = rest.split('"').next().unwrap();
@@ -313,7 +330,7 @@ async fn userinfo_is_for_tokens_with_openid() {
     server.stop().await;
 }
 
-fn payload(token: &str) -> Value {
+pub fn payload(token: &str) -> Value {
     use base64::Engine as _;
     let payload = token.split('.').nth(1).unwrap();
     let payload = base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(payload).unwrap();

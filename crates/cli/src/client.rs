@@ -8,7 +8,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, NewClient, RedirectUri, RefreshLifetime,
+    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, Logout, NewClient, RedirectUri,
+    RefreshLifetime,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -46,6 +47,7 @@ Examples:
   sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
     --exchange-to https://stock.example
   sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
+  sealstone client add --id tv --auth-method none --grant device_code --grant refresh_token --scope openid
   sealstone client add --id app --auth-method none --redirect-uri http://127.0.0.1/callback --scope openid
 
 With private_key_jwt the client keeps its key and no secret travels: each request brings a token that the \
@@ -112,6 +114,12 @@ pub(crate) struct Add {
     /// Let it do without PKCE if it sends a nonce; only for a client that cannot be changed
     #[arg(long, requires = "redirect_uri")]
     pkce_optional: bool,
+    /// Take its authorization requests only where it has pushed them itself (RFC 9126), never from a browser
+    #[arg(long, requires = "redirect_uri")]
+    require_pushed_authorization_requests: bool,
+    /// Where people may be sent once they have signed out at its word, byte by byte; may be given more than once
+    #[arg(long, value_name = "URI", value_parser = flags::redirect_uri)]
+    post_logout_redirect_uri: Vec<RedirectUri>,
     /// How long a refresh token lives without being used, as in 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
     refresh_lifetime: Duration,
@@ -203,6 +211,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
             pkce_optional: options.pkce_optional,
             redirect_uris: options.redirect_uri,
             refresh_lifetime_seconds: RefreshLifetime(options.refresh_lifetime.as_secs()),
+            require_pushed_authorization_requests: options.require_pushed_authorization_requests,
         },
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
         exchange: Exchange {
@@ -213,6 +222,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         grants,
         tls_client_certificate_bound_access_tokens: options.auth.tls_client_certificate_bound_access_tokens,
         id: options.id,
+        logout: Logout { post_logout_redirect_uris: options.post_logout_redirect_uri },
         name: options.name,
         resources: options.resource,
         scopes: options.scope.into_iter().collect(),
@@ -306,7 +316,9 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
             ("exchanges", exchanges(&client.exchange)),
-            ("sends back to", redirect_uris(client)),
+            ("sends back to", uris(&client.code_flow.redirect_uris)),
+            ("signs out to", uris(&client.logout.post_logout_redirect_uris)),
+            ("requests", requests(client)),
             ("auth method", client.authentication.method().name().to_owned()),
             client_auth::known_by(client).unwrap_or_default(),
             (
@@ -342,8 +354,16 @@ fn lifetime(client: &Client) -> String {
     format!("for {seconds} seconds{default}{bound}")
 }
 
-fn redirect_uris(client: &Client) -> String {
-    client.code_flow.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
+/// What its authorization requests must be.
+fn requests(client: &Client) -> String {
+    match client.code_flow.require_pushed_authorization_requests {
+        true => "pushed".into(),
+        false => String::new(),
+    }
+}
+
+fn uris(uris: &[RedirectUri]) -> String {
+    uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
 }
 
 fn row(client: &Client) -> Value {
@@ -362,6 +382,14 @@ fn row(client: &Client) -> Value {
     client_auth::members(client, &mut row);
     if !client.exchange.is_none() {
         row["exchange"] = json!(client.exchange);
+    }
+    if client.code_flow.require_pushed_authorization_requests {
+        row["require_pushed_authorization_requests"] = true.into();
+    }
+    if !client.logout.is_none() {
+        for (name, value) in json!(client.logout).as_object().into_iter().flatten() {
+            row[name] = value.clone();
+        }
     }
     if client.dpop_bound_access_tokens {
         row["dpop_bound_access_tokens"] = true.into();

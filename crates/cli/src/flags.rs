@@ -6,11 +6,21 @@ use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
 
-/// An algorithm by its registered name, in any case.
+/// An algorithm of a server's tokens by its registered name, in any case.
 pub(crate) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
-    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| {
-        let known = Algorithm::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(&name));
-        known.ok_or("unknown algorithm")
+    of_algorithms(Algorithm::ALL.to_vec())
+}
+
+/// An algorithm of a key that is made here: not RSA, which is for the clients of servers.
+pub(crate) fn key_algorithm() -> impl TypedValueParser<Value = Algorithm> {
+    let rsa = [Algorithm::Ps256, Algorithm::Rs256];
+    of_algorithms(Algorithm::ALL.into_iter().filter(|known| !rsa.contains(known)).collect())
+}
+
+fn of_algorithms(all: Vec<Algorithm>) -> impl TypedValueParser<Value = Algorithm> {
+    PossibleValuesParser::new(all.iter().map(|known| known.name()).collect::<Vec<_>>()).try_map(move |name| {
+        let known = all.iter().find(|known| known.name().eq_ignore_ascii_case(&name));
+        known.copied().ok_or("unknown algorithm")
     })
 }
 

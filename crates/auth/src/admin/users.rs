@@ -63,6 +63,19 @@ impl Admin {
         Ok(users)
     }
 
+    /// One user.
+    /// Errors: `UserInvalid`, `UserUnknown`.
+    pub async fn user(&self, name: &str) -> Result<User, Error> {
+        self.known(&username(name)?).await.map(|(user, _)| user)
+    }
+
+    /// Ends every session of a user, who may sign in again.
+    /// Errors: `UserInvalid`, `UserUnknown`.
+    pub async fn end_sessions(&self, name: &str) -> Result<User, Error> {
+        self.change(&username(name)?, |user| User { generation: user.generation.saturating_add(1), ..user })
+            .await
+    }
+
     /// Removes a user; no session of theirs holds any more, also if the username is given to somebody else.
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn remove_user(&self, name: &str) -> Result<(), Error> {

@@ -18,6 +18,9 @@ pub struct CodeFlow {
     pub redirect_uris: Vec<RedirectUri>,
     /// How long a refresh token lives without being used.
     pub refresh_lifetime_seconds: RefreshLifetime,
+    /// Whether its requests must be pushed, RFC 9126 §6.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub require_pushed_authorization_requests: bool,
 }
 
 /// Whether people are asked before a client gets what it asks for.

@@ -5,6 +5,8 @@ mod certificate;
 mod code_flow;
 mod exchange;
 mod jwks_uri;
+mod logout;
+pub mod metadata;
 mod secret;
 
 use std::collections::{BTreeSet, HashMap};
@@ -25,6 +27,7 @@ pub use certificate::{CertificateName, ClientKeys};
 pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use exchange::Exchange;
 pub use jwks_uri::{JwksUri, KeySource};
+pub use logout::Logout;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
 /// A registered client.
@@ -50,8 +53,12 @@ pub struct Client {
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
     pub id: String,
+    /// How it takes part when a person signs out.
+    pub logout: Logout,
     /// A name for people.
     pub name: String,
+    /// What it manages its registration with, where it registered itself (RFC 7592 §3).
+    pub registration: Option<SecretHash>,
     /// The audiences it answers for as a resource server: it may introspect their tokens, RFC 7662 §4.
     pub resources: Vec<String>,
     /// The scopes it may have, RFC 6749 §3.3; all of them when it asks for none.
@@ -69,6 +76,8 @@ pub enum Grant {
     AuthorizationCode,
     /// RFC 6749 §4.4.
     ClientCredentials,
+    /// RFC 8628: a device asks, and a person answers in a browser.
+    DeviceCode,
     /// RFC 7523 §2.1.
     JwtBearer,
     /// RFC 6749 §6, for what a person has granted together with the scope `offline_access`.
@@ -79,9 +88,10 @@ pub enum Grant {
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 5] = [
+    pub const ALL: [Grant; 6] = [
         Grant::AuthorizationCode,
         Grant::ClientCredentials,
+        Grant::DeviceCode,
         Grant::JwtBearer,
         Grant::RefreshToken,
         Grant::TokenExchange,
@@ -92,6 +102,7 @@ impl Grant {
         match self {
             Grant::AuthorizationCode => "authorization_code",
             Grant::ClientCredentials => "client_credentials",
+            Grant::DeviceCode => "urn:ietf:params:oauth:grant-type:device_code",
             Grant::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
             Grant::RefreshToken => "refresh_token",
             Grant::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -107,6 +118,11 @@ impl Clients {
     /// The client with this id.
     pub fn by_id(&self, id: &str) -> Option<&Arc<Client>> {
         self.0.get(id)
+    }
+
+    /// How many have registered themselves, RFC 7591.
+    pub(crate) fn registered_themselves(&self) -> usize {
+        self.0.values().filter(|client| client.registration.is_some()).count()
     }
 }
 
@@ -137,7 +153,12 @@ struct Body {
     jwks: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Logout::is_none")]
+    logout: Logout,
     name: String,
+    /// SHA-256 of the registration access token, in base64url.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    registration_sha256: Option<String>,
     resources: Vec<String>,
     scopes: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -166,6 +187,16 @@ struct Body {
 }
 
 impl Client {
+    /// Whether this is the registration access token of the client, RFC 7592 §3. Time: independent of it.
+    pub(crate) fn is_managed_with(&self, token: &str) -> bool {
+        self.registration.is_some_and(|hash| hash == SecretHash::of(token))
+    }
+
+    /// Whether this is the client's secret, where it has one of which a hash is kept. Time: independent of it.
+    pub(crate) fn has_secret(&self, secret: &str) -> bool {
+        self.authentication.secret_hash().is_some_and(|hash| *hash == SecretHash::of(secret))
+    }
+
     /// The record's body; its id is the client's.
     pub(crate) fn to_body(&self) -> Result<Vec<u8>, Error> {
         let failed = |cause| Error::store("write a client", cause);
@@ -186,7 +217,9 @@ impl Client {
             grants: self.grants.clone(),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
+            logout: self.logout.clone(),
             name: self.name.clone(),
+            registration_sha256: self.registration.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
             secret_sealed: secret.map(|secret| URL_SAFE_NO_PAD.encode(&secret.sealed)),
@@ -208,6 +241,11 @@ impl Client {
         let unreadable =
             |cause: &dyn fmt::Display| Error::store("read a client", format!("{}: {cause}", record.id));
         let body: Body = serde_json::from_slice(&record.body).map_err(|cause| unreadable(&cause))?;
+        let hash = |text: &String| {
+            let hash = URL_SAFE_NO_PAD.decode(text).ok().and_then(|hash| SecretHash::from_bytes(&hash));
+            hash.ok_or_else(|| unreadable(&"the hash of its registration access token is not one"))
+        };
+        let registration = body.registration_sha256.as_ref().map(hash).transpose()?;
         Ok(Self {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
             authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
@@ -219,7 +257,9 @@ impl Client {
             exchange: body.exchange,
             grants: body.grants,
             id: record.id.clone(),
+            logout: body.logout,
             name: body.name,
+            registration,
             resources: body.resources,
             scopes: body.scopes,
             token_lifetime_seconds: body.token_lifetime_seconds,

@@ -9,14 +9,15 @@ use hyper::{HeaderMap, Method, Request};
 
 use super::answer::{Refusal, Seen, noted};
 use super::forms::{check_form_token, form_token};
-use super::pages::{self, Consent, Failure};
+use super::pages::{self, Consent, Failure, FormPost};
 use super::people::{login_page, see_other, session_of};
 use super::{App, read_form};
 use crate::client::Client;
 use crate::people::Session;
+use crate::protocol::asked::Asked;
 use crate::protocol::authorize::{self, AFTER, Next, Refused};
 use crate::protocol::discovery::AUTHORIZE;
-use crate::protocol::redirect::Redirect;
+use crate::protocol::redirect::{Redirect, ResponseMode};
 use crate::protocol::{Code, OAuthError, Parameters};
 
 /// RFC 6749 §3.1, OpenID Connect Core §3.1.2.1: by GET, or by POST with a form.
@@ -34,8 +35,8 @@ async fn asked(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
         return Ok(see_other(&format!("{}?{query}", app.issuer.endpoint(AUTHORIZE))));
     }
     let query = request.uri().query().unwrap_or_default();
-    let parameters = Parameters::parse(query.as_bytes())?;
-    go_on(app, request.headers(), &parameters, false).await
+    let asked = open(app, Parameters::parse(query.as_bytes())?).await?;
+    go_on(app, request.headers(), &asked, false).await
 }
 
 /// The person's answer to the consent page.
@@ -50,7 +51,7 @@ async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal
     let headers = request.headers().clone();
     let form = read_form(request, app).await?.parameters;
     let query = form.required("continue_query")?;
-    let parameters = Parameters::parse(query.as_bytes())?;
+    let asked = open(app, Parameters::parse(query.as_bytes())?).await?;
     let session = session_of(app, &headers).await.map_err(OAuthError::from)?;
     let checked = match &session {
         Some(session) => check_form_token(app, &headers, &purpose(session, query), form.value("form_token")),
@@ -59,15 +60,18 @@ async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal
     // Not this person's answer to this very question: it is asked again.
     if let Err(hint) = checked {
         let stale = OAuthError::new(Code::InvalidRequest, "the consent form was not that of this page");
-        return Ok(noted(go_on(app, &headers, &parameters, false).await?, stale.hint(hint)));
+        return Ok(noted(go_on(app, &headers, &asked, false).await?, stale.hint(hint)));
     }
     if form.required("decision")? == "allow" {
-        return go_on(app, &headers, &parameters, true).await;
+        return go_on(app, &headers, &asked, true).await;
     }
-    Ok(match read(app, &parameters) {
-        Ok(request) => back(&request.denied(&app.issuer), request.client(), None),
-        Err(refused) => refused_response(refused),
-    })
+    match read(app, &asked) {
+        Ok(request) => {
+            request.use_up(app.live.store(), app.clock.now()).await?;
+            Ok(back(&request.denied(&app.issuer), request.client(), None))
+        }
+        Err(refused) => Ok(refused_response(refused)),
+    }
 }
 
 /// What the consent form's token stands for: a person, signed in as at present, and one request.
@@ -75,25 +79,28 @@ fn purpose(session: &Session, query: &str) -> String {
     format!("consent {} {query}", session.sid)
 }
 
-fn read(app: &App, parameters: &Parameters) -> Result<authorize::Request, Refused> {
+/// RFC 9126 §4.
+async fn open(app: &App, query: Parameters) -> Result<Asked, OAuthError> {
+    let (live, key) = (&app.live, &app.live.flow_keys().sign_in);
+    Asked::open(query, &live.snapshot_owned(), live.store(), key, app.clock.now()).await
+}
+
+fn read(app: &App, asked: &Asked) -> Result<authorize::Request, Refused> {
     let key = &app.live.flow_keys().sign_in;
-    authorize::Request::read(parameters, &app.live.snapshot(), &app.issuer, key, app.clock.now())
+    authorize::Request::read(asked, &app.live.snapshot(), &app.issuer, key, app.clock.now())
 }
 
 /// One step: a page, or back to the client.
-async fn go_on(
-    app: &App,
-    headers: &HeaderMap,
-    parameters: &Parameters,
-    agreed: bool,
-) -> Result<Response, Refusal> {
-    let request = match read(app, parameters) {
+async fn go_on(app: &App, headers: &HeaderMap, asked: &Asked, agreed: bool) -> Result<Response, Refusal> {
+    let request = match read(app, asked) {
         Ok(request) => request,
         Err(refused) => return Ok(refused_response(refused)),
     };
-    // From here on the client's address is good: it is told of whatever fails (RFC 6749 §4.1.2.1).
-    match step(app, headers, parameters, &request, agreed).await {
+    // From here on the client's address is good: it is told of whatever fails (RFC 6749 §4.1.2.1). But it has its
+    // answer already, if a pushed request was used up before.
+    match step(app, headers, asked, &request, agreed).await {
         Ok(response) => Ok(response),
+        Err(error) if error.code == Code::InvalidRequestUri => Err(error.into()),
         Err(error) => Ok(back(&request.refuse(&error, &app.issuer), request.client(), Some(error))),
     }
 }
@@ -101,7 +108,7 @@ async fn go_on(
 async fn step(
     app: &App,
     headers: &HeaderMap,
-    parameters: &Parameters,
+    asked: &Asked,
     request: &authorize::Request,
     agreed: bool,
 ) -> Result<Response, OAuthError> {
@@ -113,7 +120,10 @@ async fn step(
     };
     let client = request.client();
     match (authorize::next(request, session.as_ref(), &consented, agreed, &app.issuer), session) {
-        (Next::Tell(redirect, error), _) => Ok(back(&redirect, client, Some(error))),
+        (Next::Tell(redirect, error), _) => {
+            request.use_up(store, now).await?;
+            Ok(back(&redirect, client, Some(error)))
+        }
         (Next::Issue, Some(session)) => {
             if agreed {
                 authorize::remember_consent(request, &session, store, now).await?;
@@ -123,11 +133,11 @@ async fn step(
             Ok(back(&redirect, client, None))
         }
         (Next::AskConsent, Some(session)) => {
-            ask_consent(app, headers, request, &session, &query_of(parameters, &[]))
+            ask_consent(app, headers, request, &session, &query_of(asked.carried(), &[]))
         }
         (Next::SignIn | Next::Issue | Next::AskConsent, _) => {
             let after = authorize::sealed_after(&client.id, &app.live.flow_keys().sign_in, now);
-            let query = query_of(parameters, &[(AFTER, &after)]);
+            let query = query_of(asked.carried(), &[(AFTER, &after)]);
             Ok(login_page(app, headers, request.login_hint(), None, &query))
         }
     }
@@ -154,7 +164,7 @@ fn ask_consent(
 }
 
 /// What a scope means to a person, OpenID Connect Core §5.4 and §11. A scope of a service speaks for itself.
-fn describe(scope: &str) -> &'static str {
+pub(super) fn describe(scope: &str) -> &'static str {
     match scope {
         "openid" => "know who you are",
         "profile" => "see your name",
@@ -164,12 +174,12 @@ fn describe(scope: &str) -> &'static str {
     }
 }
 
-fn name_of(client: &Client) -> &str {
+pub(super) fn name_of(client: &Client) -> &str {
     if client.name.is_empty() { &client.id } else { &client.name }
 }
 
 /// The same request as a query, with some parameters set anew.
-fn query_of(parameters: &Parameters, set: &[(&str, &str)]) -> String {
+pub(super) fn query_of(parameters: &Parameters, set: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in parameters.iter().filter(|(name, _)| !set.iter().any(|(known, _)| known == name)) {
         query.append_pair(name, value);
@@ -178,10 +188,10 @@ fn query_of(parameters: &Parameters, set: &[(&str, &str)]) -> String {
     query.finish()
 }
 
-/// Back to the client: by GET, whatever the browser came with (RFC 9700 §4.12: never 307), and without a trace of this
+/// Back to the client, in the way that it asked for: by GET, whatever the browser came with (RFC 9700 §4.12: never 307), and without a trace of this
 /// address (§4.2).
 fn back(redirect: &Redirect, client: &Client, error: Option<OAuthError>) -> Response {
-    let mut response = see_other(&redirect.location());
+    let mut response = carry(redirect);
     response.extensions_mut().insert(Seen { client: Some(client.id.clone()), error: error.map(Arc::new) });
     response
 }
@@ -189,7 +199,16 @@ fn back(redirect: &Redirect, client: &Client, error: Option<OAuthError>) -> Resp
 fn refused_response(refused: Refused) -> Response {
     match refused {
         Refused::Page(error) => page_of(error.into()),
-        Refused::Client(redirect, error) => noted(see_other(&redirect.error(&error).location()), error),
+        Refused::Client(redirect, error) => noted(carry(&redirect.error(&error)), error),
+    }
+}
+
+fn carry(answer: &Redirect) -> Response {
+    match answer.mode() {
+        ResponseMode::Query => see_other(&answer.location()),
+        ResponseMode::FormPost => {
+            pages::form_post(&FormPost { action: answer.uri(), fields: answer.fields() })
+        }
     }
 }
 

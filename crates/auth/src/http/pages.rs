@@ -1,4 +1,5 @@
-//! The pages that people see. Templates escape everything. Only passkeys need a script, and it is one file of ours.
+//! The pages that people see. Templates escape everything. Only passkeys need a script; an answer that is posted uses one
+//! to spare the person a click. Both are files of ours.
 //!
 //! Every page lives directly below the issuer (`/login`, never `/login/new`), so the addresses in the templates are
 //! relative, and an issuer with a path needs nothing else.
@@ -115,13 +116,19 @@ pub(crate) struct DeviceConfirm<'a> {
     pub(crate) form_token: &'a str,
 }
 
-/// Asks whether to sign out. Posts `form_token` to `logout`.
+/// Asks whether to sign out. Posts `form_token` to `logout`, or with `continue_query` to `end_session`.
 #[derive(Template)]
 #[template(path = "logout.html")]
 pub(crate) struct Logout<'a> {
+    /// Where the form goes.
+    pub(crate) action: &'a str,
+    /// Which client asks for it; empty if none does.
+    pub(crate) client_name: &'a str,
+    /// The client's request; empty if there is none.
+    pub(crate) continue_query: &'a str,
     /// Who is signed in.
     pub(crate) username: &'a str,
-    /// See [`super::forms`]; the purpose is [`super::people::LOGOUT`].
+    /// See [`super::forms`]; the purpose is [`super::people::LOGOUT`], or names the request.
     pub(crate) form_token: &'a str,
 }
 
@@ -145,6 +152,17 @@ pub(crate) struct Notice<'a> {
     pub(crate) text: &'a str,
     /// Where to go on: an address below the issuer, without the slash, and what it says.
     pub(crate) link: Option<(&'a str, &'a str)>,
+}
+
+/// Carries an answer to the client, OAuth 2.0 Form Post Response Mode §2. It posts itself; where scripts do not run, by
+/// its button.
+#[derive(Template)]
+#[template(path = "form_post.html")]
+pub(crate) struct FormPost<'a> {
+    /// The client's redirect URI.
+    pub(crate) action: &'a str,
+    /// The answer.
+    pub(crate) fields: &'a [(&'static str, String)],
 }
 
 /// What went wrong, for a person.
@@ -184,13 +202,11 @@ pub(crate) fn consent(page: &Consent<'_>) -> Response {
 }
 
 /// The page for a device's code: 200, or 403 where a code was not taken.
-#[allow(dead_code, reason = "shown by the endpoint of its flow")]
 pub(crate) fn device_code(page: &DeviceCode<'_>) -> Response {
     html(if page.failed.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK }, page)
 }
 
 /// The page that lets a device in.
-#[allow(dead_code, reason = "shown by the endpoint of its flow")]
 pub(crate) fn device_confirm(page: &DeviceConfirm<'_>) -> Response {
     html(StatusCode::OK, page)
 }
@@ -208,6 +224,27 @@ pub(crate) fn signed_in(page: &SignedIn<'_>) -> Response {
 /// A page with a title and a sentence.
 pub(crate) fn notice(page: &Notice<'_>) -> Response {
     html(StatusCode::OK, page)
+}
+
+/// The page that carries an answer to the client.
+pub(crate) fn form_post(page: &FormPost<'_>) -> Response {
+    let mut response = html(StatusCode::OK, page);
+    let policy = format!("{POLICY}; script-src 'self'; form-action {}", form_action(page.action));
+    if let Ok(policy) = HeaderValue::from_str(&policy) {
+        response.headers_mut().insert(CONTENT_SECURITY_POLICY, policy);
+    }
+    response
+}
+
+/// Where the form of an answer may go: by https, or to the person's own machine by http where the client is there.
+///
+/// Not the client's origin alone: browsers hold a form's whole way against it, and many clients send people on to
+/// another origin of theirs once they have the answer. The address of the form itself is ours and is in no danger.
+fn form_action(action: &str) -> &'static str {
+    match action.starts_with("https:") {
+        true => "https:",
+        false => "http: https:",
+    }
 }
 
 /// The error page.
@@ -260,7 +297,7 @@ pub(crate) struct Asset {
     content: &'static str,
 }
 
-static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
+static ASSETS: LazyLock<[Asset; 4]> = LazyLock::new(|| {
     [
         Asset::new(
             "sealstone",
@@ -275,6 +312,12 @@ static ASSETS: LazyLock<[Asset; 3]> = LazyLock::new(|| {
             include_str!("../../templates/passkey.js"),
         ),
         Asset::new("mark", "svg", "image/svg+xml", include_str!("../../templates/mark.svg")),
+        Asset::new(
+            "answer",
+            "js",
+            "text/javascript; charset=utf-8",
+            include_str!("../../templates/answer.js"),
+        ),
     ]
 });
 
@@ -309,6 +352,11 @@ fn stylesheet() -> &'static str {
 /// For the templates.
 fn script() -> &'static str {
     &ASSETS[1].name
+}
+
+/// For the templates.
+fn answer_script() -> &'static str {
+    &ASSETS[3].name
 }
 
 /// For the templates.

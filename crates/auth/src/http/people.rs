@@ -12,6 +12,7 @@ use hyper::http::HeaderValue;
 use hyper::{HeaderMap, Request, StatusCode};
 
 use super::answer::{Refusal, noted};
+use super::device;
 use super::forms::{Cookie, check_form_token, form_token};
 use super::pages::{self, AskPasskey, Asset, Failure, Login, Logout, Notice, SignedIn as SignedInPage};
 use super::passkeys;
@@ -22,7 +23,6 @@ use crate::issuer::Issuer;
 use crate::people::login::{Attempt, Outcome, SignedIn, attempt};
 use crate::people::throttle::Held;
 use crate::people::{Password, Session, session};
-use crate::protocol::discovery::AUTHORIZE;
 use crate::protocol::{Code, OAuthError, Parameters};
 
 /// The purpose of the login form's token.
@@ -123,7 +123,7 @@ pub(super) async fn enter(app: &App, headers: &HeaderMap, signed_in: &SignedIn, 
     }
     let mut response = match query {
         "" => see_other(&app.issuer.endpoint("/login")),
-        query => see_other(&format!("{}?{query}", app.issuer.endpoint(AUTHORIZE))),
+        query => see_other(&format!("{}?{query}", app.issuer.endpoint(device::after_login(query)))),
     };
     Cookie::Session.set(&signed_in.secret, &app.issuer, &mut response);
     Cookie::Known.set(&signed_in.browser, &app.issuer, &mut response);
@@ -159,12 +159,19 @@ async fn post_logout(State(app): State<Arc<App>>, request: Request<Body>) -> Res
             denied(hint),
         );
     }
-    if let Some(secret) = Cookie::Session.read(&headers, &app.issuer)
-        && let Err(cause) = session::end(app.live.store(), &secret, app.clock.now()).await
-    {
-        return failed(cause);
+    match end(&app, &headers).await {
+        Ok(()) => signed_out(&app.issuer),
+        Err(cause) => failed(cause),
     }
-    signed_out(&app.issuer)
+}
+
+/// Ends the session of this browser.
+/// Errors: `Store`; the session may then still hold.
+pub(super) async fn end(app: &App, headers: &HeaderMap) -> Result<(), Error> {
+    match Cookie::Session.read(headers, &app.issuer) {
+        Some(secret) => session::end(app.live.store(), &secret, app.clock.now()).await,
+        None => Ok(()),
+    }
 }
 
 /// A file that pages load.
@@ -213,12 +220,18 @@ fn logout_page(app: &App, headers: &HeaderMap, session: &Session) -> Response {
         Ok(token) => token,
         Err(cause) => return failed(cause),
     };
-    let mut response = pages::logout(&Logout { username: &session.username, form_token: token.text() });
+    let mut response = pages::logout(&Logout {
+        action: "logout",
+        client_name: "",
+        continue_query: "",
+        username: &session.username,
+        form_token: token.text(),
+    });
     token.set_on(&app.issuer, &mut response);
     response
 }
 
-fn signed_out(issuer: &Issuer) -> Response {
+pub(super) fn signed_out(issuer: &Issuer) -> Response {
     let text = "You are signed out on this browser. Applications that you have used may still know you.";
     let mut response = pages::notice(&Notice { title: "Signed out", text, link: Some(("login", "Sign in")) });
     Cookie::Session.clear(issuer, &mut response);
@@ -249,7 +262,7 @@ fn with_status(status: StatusCode, mut response: Response) -> Response {
     response
 }
 
-fn patience(held: Held) -> String {
+pub(super) fn patience(held: Held) -> String {
     let wait = match held.seconds {
         1 => "1 second".to_owned(),
         seconds @ ..100 => format!("{seconds} seconds"),
@@ -259,7 +272,7 @@ fn patience(held: Held) -> String {
 }
 
 /// RFC 6585 §4.
-fn hold(response: Response, held: Held) -> Response {
+pub(super) fn hold(response: Response, held: Held) -> Response {
     let mut response = with_status(StatusCode::TOO_MANY_REQUESTS, response);
     response.headers_mut().insert(RETRY_AFTER, held.seconds.into());
     noted(response, denied("too many attempts have failed"))

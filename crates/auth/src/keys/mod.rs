@@ -31,12 +31,18 @@ pub struct FlowKeys {
     pub refresh: hmac::Key,
     /// Of the mark that a sign-in page was shown.
     pub sign_in: hmac::Key,
+    /// Of the names of user codes.
+    pub user_code: hmac::Key,
 }
 
 impl FlowKeys {
     /// Derives them.
     pub fn derive(sealer: &Sealer) -> Result<Self, Error> {
-        Ok(Self { refresh: sealer.mac_key("refresh token v1")?, sign_in: sealer.mac_key("sign-in page v1")? })
+        Ok(Self {
+            refresh: sealer.mac_key("refresh token v1")?,
+            sign_in: sealer.mac_key("sign-in page v1")?,
+            user_code: sealer.mac_key("user code v1")?,
+        })
     }
 }
 
@@ -158,8 +164,10 @@ pub(crate) async fn apply(
     let written = match step {
         Step::Create { algorithm, sequence, state } => {
             let id = record_id(algorithm, sequence);
-            let key =
-                PrivateKey::generate(algorithm).map_err(|cause| Error::Key { what: cause.to_string() })?;
+            // Two primes take a while: not on a thread that others' requests wait for.
+            let made = tokio::task::spawn_blocking(move || PrivateKey::generate(algorithm)).await;
+            let made = made.map_err(|cause| Error::Key { what: cause.to_string() })?;
+            let key = made.map_err(|cause| Error::Key { what: cause.to_string() })?;
             let body = Body {
                 kid: key.kid().to_owned(),
                 sealed: Some(URL_SAFE_NO_PAD.encode(sealer.seal(

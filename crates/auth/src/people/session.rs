@@ -27,7 +27,7 @@ pub struct Session {
     pub amr: Vec<String>,
     /// `auth_time`, OpenID Connect Core 1.0 §2.
     pub auth_time: UnixSeconds,
-    /// `sid`, OpenID Connect Front-Channel Logout 1.0 §3: public, and no way into the session.
+    /// The server's own name for the session: no way into it, and not the `sid` that a client sees.
     pub sid: String,
     /// The person's `sub`.
     pub sub: String,
@@ -142,7 +142,7 @@ struct Body {
 
 impl Session {
     /// Neither disabled, nor another person under the same name, nor given another password since.
-    fn belongs_to(&self, user: &User) -> bool {
+    pub(crate) fn belongs_to(&self, user: &User) -> bool {
         !user.disabled && user.sub == self.sub && user.generation == self.generation
     }
 
@@ -166,7 +166,7 @@ impl Session {
         Ok(NewRecord { kind: Kind::Session, id, expires_at: Some(self.idle_end(now)), body })
     }
 
-    fn from_record(record: &Record) -> Result<Self, Error> {
+    pub(crate) fn from_record(record: &Record) -> Result<Self, Error> {
         let unreadable = |cause: &dyn fmt::Display| Error::store("read a session", cause);
         let body: Body = serde_json::from_slice(&record.body).map_err(|cause| unreadable(&cause))?;
         Ok(Self {

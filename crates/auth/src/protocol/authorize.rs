@@ -11,8 +11,9 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_jose::UnixSeconds;
 use serde::{Deserialize, Serialize};
 
+use super::asked::{self, Asked};
 use super::granted::{self, Granted};
-use super::redirect::Redirect;
+use super::redirect::{Redirect, ResponseMode};
 use super::{Code, OAuthError, Parameters, target};
 use crate::Error;
 use crate::client::{Client, Consent, Grant};
@@ -28,7 +29,7 @@ const CODE_LIFETIME_SECONDS: u64 = 60;
 /// How long a code is remembered, so that its second use is noticed.
 const CODE_MEMORY_SECONDS: u64 = 600;
 /// How long a person may take to sign in.
-const SIGN_IN_SECONDS: u64 = 600;
+pub(super) const SIGN_IN_SECONDS: u64 = 600;
 
 /// A request that may go on: its client and its redirect URI are good.
 #[derive(Clone, Debug)]
@@ -41,8 +42,11 @@ pub struct Request {
     /// The person must have signed in at or after this moment.
     signed_in_since: Option<UnixSeconds>,
     login_hint: Option<String>,
+    mode: ResponseMode,
     nonce: Option<String>,
     prompt: Prompt,
+    /// The record of a pushed request, which the answer uses up.
+    pushed: Option<String>,
     redirect_uri: String,
     scope: Option<String>,
     state: Option<String>,
@@ -81,19 +85,28 @@ impl Request {
     /// Reads a request.
     /// RFC 6749 §4.1.1; RFC 7636 §4.3; RFC 8707 §2; OpenID Connect Core §3.1.2.1.
     ///
-    /// The client and the redirect URI first: before both are known to be good nobody is sent anywhere.
+    /// The client and the redirect URI first: before both are known to be good nobody is sent anywhere. From a client
+    /// that must push its requests, no address in the query is good (RFC 9126 §6).
     pub fn read(
-        parameters: &Parameters,
+        asked: &Asked,
         snapshot: &Snapshot,
         issuer: &Issuer,
         key: &hmac::Key,
         now: UnixSeconds,
     ) -> Result<Self, Refused> {
+        let parameters = asked.parameters();
         let (client, redirect_uri) = destination(parameters, snapshot).map_err(Refused::Page)?;
+        if client.code_flow.require_pushed_authorization_requests && asked.pushed().is_none() {
+            let what = "the client must push its requests to the server";
+            return Err(Refused::Page(OAuthError::new(Code::InvalidRequest, what)));
+        }
         let state = parameters.value("state");
         let tell = |error| Refused::Client(Redirect::to(&redirect_uri, state, issuer), error);
+        let mode = ResponseMode::asked(parameters, &redirect_uri).map_err(tell)?;
+        let tell = |error| Refused::Client(Redirect::to(&redirect_uri, state, issuer).by(mode), error);
         let details = Self::details(parameters, &client, issuer, key, now).map_err(tell)?;
-        Ok(Self { client, redirect_uri, state: state.map(str::to_owned), ..details })
+        let pushed = asked.pushed().map(str::to_owned);
+        Ok(Self { client, mode, pushed, redirect_uri, state: state.map(str::to_owned), ..details })
     }
 
     fn details(
@@ -103,7 +116,6 @@ impl Request {
         key: &hmac::Key,
         now: UnixSeconds,
     ) -> Result<Self, OAuthError> {
-        let invalid = |what: &'static str| OAuthError::new(Code::InvalidRequest, what);
         let value = |name| parameters.value(name).map(str::to_owned);
         if !client.grants.contains(&Grant::AuthorizationCode) {
             return Err(OAuthError::new(Code::UnauthorizedClient, "the client may not use this grant"));
@@ -120,9 +132,6 @@ impl Request {
             let what = "`response_type` can only be `code`";
             return Err(OAuthError::new(Code::UnsupportedResponseType, what));
         }
-        if parameters.value("response_mode").is_some_and(|mode| mode != "query") {
-            return Err(invalid("`response_mode` can only be `query`"));
-        }
         let scope = target::scope(client, parameters.value("scope"))?;
         let is_openid = scope.as_deref().is_some_and(|scope| scope.split(' ').any(|one| one == "openid"));
         let nonce = value("nonce");
@@ -138,8 +147,10 @@ impl Request {
             dpop_jkt: value("dpop_jkt"),
             signed_in_since: signed_in_since(parameters, client, key, now)?,
             login_hint: value("login_hint"),
+            mode: ResponseMode::default(),
             nonce,
             prompt: prompt(parameters)?,
+            pushed: None,
             redirect_uri: String::new(),
             scope,
             state: None,
@@ -161,6 +172,15 @@ impl Request {
         self.scope.iter().flat_map(|scope| scope.split(' '))
     }
 
+    /// Before the client is told anything: a pushed request is used up by its answer.
+    /// Errors: `invalid_request_uri` if another answer came first; then nobody is sent anywhere.
+    pub async fn use_up(&self, store: &dyn Store, now: UnixSeconds) -> Result<(), OAuthError> {
+        match &self.pushed {
+            Some(id) => asked::use_up(id, store, now).await,
+            None => Ok(()),
+        }
+    }
+
     /// The person said no, RFC 6749 §4.1.2.1.
     pub fn denied(&self, issuer: &Issuer) -> Redirect {
         self.refuse(&OAuthError::new(Code::AccessDenied, "the person did not agree"), issuer)
@@ -168,7 +188,12 @@ impl Request {
 
     /// The client is told of an error.
     pub fn refuse(&self, error: &OAuthError, issuer: &Issuer) -> Redirect {
-        Redirect::to(&self.redirect_uri, self.state.as_deref(), issuer).error(error)
+        self.answer(issuer).error(error)
+    }
+
+    /// The way back to the client, with nothing to say yet.
+    fn answer(&self, issuer: &Issuer) -> Redirect {
+        Redirect::to(&self.redirect_uri, self.state.as_deref(), issuer).by(self.mode)
     }
 }
 
@@ -324,7 +349,7 @@ pub(crate) struct CodeRecord {
     pub(crate) redirect_uri: String,
 }
 
-/// Issues a code. When it returns, the code is durable.
+/// Issues a code, for a pushed request once. When it returns, the code is durable.
 /// RFC 6749 §4.1.2: 256 random bits, one minute, kept by its hash.
 pub async fn issue(
     request: &Request,
@@ -334,6 +359,7 @@ pub async fn issue(
     randomness: &dyn Randomness,
     now: UnixSeconds,
 ) -> Result<Redirect, OAuthError> {
+    request.use_up(store, now).await?;
     let code = random_secret(randomness, 32)?;
     let granted = Granted {
         acr: session.acr.clone(),
@@ -357,9 +383,7 @@ pub async fn issue(
     };
     let new = granted::record(Kind::Code, granted::name_of(&code), later(now, CODE_MEMORY_SECONDS), &body)?;
     match store.insert(new, now).await? {
-        Write::Done(_) => {
-            Ok(Redirect::to(&request.redirect_uri, request.state.as_deref(), issuer).code(&code))
-        }
+        Write::Done(_) => Ok(request.answer(issuer).code(&code)),
         Write::Refused => Err(Error::store("insert a code", "two codes are alike").into()),
     }
 }

@@ -5,6 +5,7 @@ use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
 
 use super::dpop;
+use super::redirect::ResponseMode;
 use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
 
@@ -12,6 +13,14 @@ use crate::issuer::Issuer;
 pub const AUTHORIZE: &str = "/authorize";
 /// Where the consent page's form goes.
 pub const CONSENT: &str = "/consent";
+/// The pushed authorization request endpoint below the issuer, RFC 9126 §2.
+pub const PAR: &str = "/par";
+/// The device authorization endpoint below the issuer, RFC 8628 §3.1.
+pub const DEVICE_AUTHORIZATION: &str = "/device_authorization";
+/// Where people type the code of a device, RFC 8628 §3.3.
+pub const DEVICE: &str = "/device";
+/// The end-session endpoint below the issuer, OpenID Connect RP-Initiated Logout 1.0 §2.1.
+pub const END_SESSION: &str = "/end_session";
 /// The userinfo endpoint below the issuer, OpenID Connect Core §5.3.
 pub const USERINFO: &str = "/userinfo";
 /// The token endpoint below the issuer, RFC 6749 §3.2.
@@ -22,6 +31,9 @@ pub const JWKS: &str = "/jwks";
 pub const INTROSPECT: &str = "/introspect";
 /// The revocation endpoint below the issuer, RFC 7009.
 pub const REVOKE: &str = "/revoke";
+
+/// The registration endpoint below the issuer, RFC 7591.
+pub const REGISTER: &str = "/register";
 
 /// The metadata document, the same for both well-known addresses. `methods` are those by which a client can prove who
 /// it is on this server's listener.
@@ -42,7 +54,9 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
             "preferred_username", "sid", "sub",
         ],
         "code_challenge_methods_supported": ["S256"],
+        "device_authorization_endpoint": issuer.endpoint(DEVICE_AUTHORIZATION),
         "dpop_signing_alg_values_supported": dpop::ALGORITHMS.map(Algorithm::name),
+        "end_session_endpoint": issuer.endpoint(END_SESSION),
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,
         "introspection_endpoint": issuer.endpoint(INTROSPECT),
@@ -51,9 +65,12 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
         "issuer": issuer.as_str(),
         "jwks_uri": issuer.endpoint(JWKS),
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "pushed_authorization_request_endpoint": issuer.endpoint(PAR),
         "request_parameter_supported": false,
         "request_uri_parameter_supported": false,
-        "response_modes_supported": ["query"],
+        // A client can be registered so; not all of them are.
+        "require_pushed_authorization_requests": false,
+        "response_modes_supported": ResponseMode::ALL.map(ResponseMode::name),
         "response_types_supported": ["code"],
         "revocation_endpoint": issuer.endpoint(REVOKE),
         "revocation_endpoint_auth_methods_supported": methods,

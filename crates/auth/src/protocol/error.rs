@@ -23,18 +23,28 @@ pub struct OAuthError {
 pub enum Code {
     /// RFC 6749 §4.1.2.1, RFC 8628 §3.5: the person, or the server for them, refused.
     AccessDenied,
+    /// RFC 8628 §3.5: the person has not answered yet.
+    AuthorizationPending,
     /// OpenID Connect Core §3.1.2.6: the person must be asked, and may not be.
     ConsentRequired,
+    /// RFC 8628 §3.5: the device code's time is over.
+    ExpiredToken,
     /// RFC 6750 §3.1: the token is not good for this.
     InsufficientScope,
     /// RFC 6749 §5.2: client authentication failed.
     InvalidClient,
+    /// RFC 7591 §3.2.2: a member of a registration is not possible.
+    InvalidClientMetadata,
     /// RFC 9449 §5: the DPoP proof is missing or wrong.
     InvalidDpopProof,
     /// RFC 6749 §5.2: the grant, or the token, is not this client's.
     InvalidGrant,
+    /// RFC 7591 §3.2.2: a redirect URI is not possible.
+    InvalidRedirectUri,
     /// RFC 6749 §5.2: malformed, repeated or contradictory parameters.
     InvalidRequest,
+    /// RFC 9101 §7.1: the name of a pushed request is not good.
+    InvalidRequestUri,
     /// RFC 6749 §5.2: the scope is malformed or more than the client may have.
     InvalidScope,
     /// RFC 8707 §2: the resource is not one that the client may use.
@@ -49,6 +59,8 @@ pub enum Code {
     RequestUriNotSupported,
     /// Registered for RFC 6749 §4.1.2.1: the server failed.
     ServerError,
+    /// RFC 8628 §3.5: the device asks too often.
+    SlowDown,
     /// Registered for RFC 6749 §4.1.2.1: the server cannot answer now.
     TemporarilyUnavailable,
     /// RFC 6749 §5.2: the client may not use this grant.
@@ -68,12 +80,17 @@ impl Code {
     pub const fn name(self) -> &'static str {
         match self {
             Code::AccessDenied => "access_denied",
+            Code::AuthorizationPending => "authorization_pending",
             Code::ConsentRequired => "consent_required",
+            Code::ExpiredToken => "expired_token",
             Code::InsufficientScope => "insufficient_scope",
             Code::InvalidClient => "invalid_client",
+            Code::InvalidClientMetadata => "invalid_client_metadata",
             Code::InvalidDpopProof => "invalid_dpop_proof",
             Code::InvalidGrant => "invalid_grant",
+            Code::InvalidRedirectUri => "invalid_redirect_uri",
             Code::InvalidRequest => "invalid_request",
+            Code::InvalidRequestUri => "invalid_request_uri",
             Code::InvalidScope => "invalid_scope",
             Code::InvalidTarget => "invalid_target",
             Code::InvalidToken => "invalid_token",
@@ -81,6 +98,7 @@ impl Code {
             Code::RequestNotSupported => "request_not_supported",
             Code::RequestUriNotSupported => "request_uri_not_supported",
             Code::ServerError => "server_error",
+            Code::SlowDown => "slow_down",
             Code::TemporarilyUnavailable => "temporarily_unavailable",
             Code::UnauthorizedClient => "unauthorized_client",
             Code::UnsupportedGrantType => "unsupported_grant_type",

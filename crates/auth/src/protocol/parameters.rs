@@ -7,6 +7,7 @@ use super::{Code, OAuthError};
 
 /// The parameters of a request. Each name stands once, save those that their RFC lets repeat; values may be secrets,
 /// so they are wiped and never printed.
+#[derive(Clone)]
 pub struct Parameters(Vec<(String, Zeroizing<String>)>);
 
 /// RFC 8707 §2 lets `resource` repeat, RFC 8693 §2.1 `audience`.
@@ -38,6 +39,12 @@ impl Parameters {
             parameters.push((name.to_string(), value));
         }
         Ok(Self(parameters))
+    }
+
+    /// These, whose names are known not to repeat where they must not.
+    pub(crate) fn of(pairs: &[(&str, &str)]) -> Self {
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), Zeroizing::new((*value).to_owned()));
+        Self(pairs.iter().map(owned).collect())
     }
 
     /// The value of a parameter, `None` if it is absent or empty.

@@ -66,8 +66,12 @@ pub enum Kind {
     Code,
     /// What a person has agreed to, for one client.
     Consent,
+    /// What a device has asked for, named by the hash of its device code.
+    Device,
     /// Everything that one sign-in at one client has led to.
     Family,
+    /// An authorization request that a client has pushed, named by the hash of its `request_uri`.
+    PushedRequest,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
     /// A person's session in a browser, named by the hash of its secret.
@@ -82,6 +86,8 @@ pub enum Kind {
     TrustedIssuer,
     /// A person, named by the username.
     User,
+    /// Which device shows a user code, named by a MAC of the code.
+    UserCode,
 }
 
 impl Kind {
@@ -98,7 +104,9 @@ impl Kind {
             Kind::Client => "client",
             Kind::Code => "code",
             Kind::Consent => "consent",
+            Kind::Device => "device",
             Kind::Family => "family",
+            Kind::PushedRequest => "pushed-request",
             Kind::Revocation => "revocation",
             Kind::Session => "session",
             Kind::SigningKey => "signing-key",
@@ -106,6 +114,7 @@ impl Kind {
             Kind::Subject => "subject",
             Kind::TrustedIssuer => "trusted-issuer",
             Kind::User => "user",
+            Kind::UserCode => "user-code",
         }
     }
 

@@ -10,9 +10,11 @@ use crate::real::forms::{self, Form};
 use crate::real::{House, Wire, number};
 
 /// Each kind of value that may be used once: a new kind is one line, and how a lane draws it.
-const KINDS: [Kind; 4] = [
+const KINDS: [Kind; 6] = [
     Kind { name: "authorization code", draw: |lane| Box::pin(lane.code()), rule: Rule::OneWinner },
     Kind { name: "refresh token", draw: |lane| Box::pin(lane.refresh_token()), rule: Rule::OneSuccessor },
+    Kind { name: "pushed request", draw: |lane| Box::pin(lane.pushed()), rule: Rule::OneWinner },
+    Kind { name: "device code", draw: |lane| Box::pin(lane.device()), rule: Rule::OneWinner },
     Kind { name: "client assertion", draw: |lane| Box::pin(lane.client_assertion()), rule: Rule::OneWinner },
     Kind {
         name: "assertion as a grant",
@@ -61,6 +63,14 @@ impl Lane {
         forms::refresh(self.token.as_deref().expect("a family"))
     }
 
+    async fn pushed(&mut self) -> Form {
+        self.wires[0].pushed(&self.house.cookie).await.unwrap().expect("a request_uri")
+    }
+
+    async fn device(&mut self) -> Form {
+        self.wires[0].device(&self.house).await.unwrap().expect("the person agrees")
+    }
+
     async fn client_assertion(&mut self) -> Form {
         self.house.by_client_assertion()
     }
@@ -75,7 +85,7 @@ impl Lane {
         let [one, two] = &self.wires;
         let (one, two) = tokio::join!(one.post(form.clone()), two.post(form));
         let answers = [one.map_err(|_| "no answer")?, two.map_err(|_| "no answer")?];
-        let good = answers.iter().filter(|answer| answer.status == 200).count();
+        let good = answers.iter().filter(|answer| answer.grants()).count();
         let said: Vec<u16> = answers.iter().map(|answer| answer.status).collect();
         match kind.rule {
             Rule::OneWinner if good == 1 => Ok(()),

@@ -43,6 +43,7 @@ mod shutdown;
 mod signin;
 mod store;
 mod support;
+mod sweeps;
 mod tls;
 mod upkeep;
 mod verifiers;

@@ -3,6 +3,9 @@
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod backup;
+mod disk;
+mod kill;
+mod races;
 mod real;
 mod serving;
 mod transcript;

@@ -308,13 +308,17 @@ fn busy() -> Response {
     noted(response, full.hint("`passwords.at_once` and `passwords.waiting` bound it"))
 }
 
-/// The machine's fault.
+/// The machine's fault, or the disk's.
 pub(super) fn failed(cause: Error) -> Response {
     let failure = Failure {
         title: "Something went wrong here",
         description: "It is not your fault, and nothing was changed. Please try again later.",
     };
-    noted(pages::error(StatusCode::INTERNAL_SERVER_ERROR, &failure), OAuthError::from(cause))
+    let status = match cause {
+        Error::StoreUnavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    noted(pages::error(status, &failure), OAuthError::from(cause))
 }
 
 pub(super) fn unreadable_query() -> Response {

@@ -121,9 +121,16 @@ impl OAuthError {
 }
 
 impl From<crate::Error> for OAuthError {
-    /// The peer learns that the server failed; the log learns why.
+    /// The peer learns that the server failed, and whether to try again; the log learns why.
     fn from(cause: crate::Error) -> Self {
-        Self { cause: Some(Box::new(cause)), ..Self::new(Code::ServerError, "the server could not answer") }
+        let error = match &cause {
+            crate::Error::StoreUnavailable { .. } => {
+                Self::new(Code::TemporarilyUnavailable, "the server cannot answer now")
+            }
+            _ => Self::new(Code::ServerError, "the server could not answer"),
+        };
+        let hint = cause.hint().map(Cow::Owned);
+        Self { cause: Some(Box::new(cause)), hint, ..error }
     }
 }
 

@@ -100,7 +100,8 @@ impl Kind {
 
     /// The kinds whose records wait for their one use. Whether it came after a backup was made, nobody can know: so a
     /// restored store has none of them.
-    pub(crate) const AWAIT_THEIR_USE: [Kind; 1] = [Kind::Code];
+    pub(crate) const AWAIT_THEIR_USE: [Kind; 4] =
+        [Kind::Code, Kind::Device, Kind::PushedRequest, Kind::UserCode];
 
     /// The name in the database.
     pub const fn name(self) -> &'static str {

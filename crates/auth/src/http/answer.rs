@@ -55,6 +55,7 @@ impl Refusal {
                 | Code::InvalidDpopProof
                 | Code::InvalidGrant
                 | Code::InvalidRequest
+                | Code::InvalidRequestObject
                 | Code::InvalidRequestUri
                 | Code::InvalidScope
                 | Code::InvalidTarget

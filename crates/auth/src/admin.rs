@@ -480,6 +480,7 @@ impl Admin {
         }
         check_grants(new)?;
         profile::check(new)?;
+        profile::check_request_objects(new)?;
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(

@@ -131,6 +131,12 @@ pub(crate) struct Add {
     /// It needs the session's `sid` in what it is told; it is there for every client
     #[arg(long, requires = "backchannel_logout_uri")]
     backchannel_logout_session_required: bool,
+    /// Take its authorization requests only where it has signed them (RFC 9101) with a key of its JWK set
+    #[arg(long, requires = "redirect_uri")]
+    require_signed_request_object: bool,
+    /// The one algorithm of those signatures; that of any of its keys if not given
+    #[arg(long, value_name = "ALG", requires = "redirect_uri", ignore_case = true, value_parser = flags::algorithm())]
+    request_object_signing_alg: Option<Algorithm>,
     /// How long a refresh token lives without being used, as in 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
     refresh_lifetime: Duration,
@@ -225,7 +231,9 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
             pkce_optional: options.pkce_optional,
             redirect_uris: options.redirect_uri,
             refresh_lifetime_seconds: RefreshLifetime(options.refresh_lifetime.as_secs()),
+            request_object_signing_alg: options.request_object_signing_alg,
             require_pushed_authorization_requests: options.require_pushed_authorization_requests,
+            require_signed_request_object: options.require_signed_request_object,
         },
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
         exchange: Exchange {
@@ -384,9 +392,11 @@ fn lifetime(client: &Client) -> String {
 
 /// What its authorization requests must be.
 fn requests(client: &Client) -> String {
-    match client.must_push() {
-        true => "pushed".into(),
-        false => String::new(),
+    match (client.must_push(), client.code_flow.require_signed_request_object) {
+        (true, true) => "pushed and signed".into(),
+        (true, false) => "pushed".into(),
+        (false, true) => "signed".into(),
+        (false, false) => String::new(),
     }
 }
 
@@ -416,6 +426,12 @@ fn row(client: &Client) -> Value {
     }
     if client.code_flow.require_pushed_authorization_requests {
         row["require_pushed_authorization_requests"] = true.into();
+    }
+    if client.code_flow.require_signed_request_object {
+        row["require_signed_request_object"] = true.into();
+    }
+    if let Some(algorithm) = client.code_flow.request_object_signing_alg {
+        row["request_object_signing_alg"] = algorithm.name().into();
     }
     if !client.logout.is_none() {
         for (name, value) in json!(client.logout).as_object().into_iter().flatten() {

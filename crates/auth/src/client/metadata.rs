@@ -50,9 +50,14 @@ pub struct Metadata {
     /// Where people may be sent back to.
     #[serde(default)]
     pub redirect_uris: Vec<String>,
+    /// OpenID Connect Registration §2.
+    pub request_object_signing_alg: Option<String>,
     /// RFC 9126 §6.
     #[serde(default)]
     pub require_pushed_authorization_requests: bool,
+    /// RFC 9101 §10.5.
+    #[serde(default)]
+    pub require_signed_request_object: bool,
     /// What it may ask the authorization endpoint for.
     pub response_types: Option<Vec<String>>,
     /// The scopes it may ask for, with spaces between.
@@ -143,7 +148,9 @@ impl Metadata {
                 pkce_optional: extras.pkce_optional,
                 redirect_uris: self.redirect_uris()?,
                 refresh_lifetime_seconds: extras.refresh_lifetime_seconds,
+                request_object_signing_alg: self.request_object_signing_alg()?,
                 require_pushed_authorization_requests: self.require_pushed_authorization_requests,
+                require_signed_request_object: self.require_signed_request_object,
             },
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             exchange: extras.exchange,
@@ -163,6 +170,12 @@ impl Metadata {
     pub fn redirect_uris(&self) -> Result<Vec<RedirectUri>, Fault> {
         let parsed = self.redirect_uris.iter().map(|text| RedirectUri::parse(text));
         parsed.collect::<Result<_, _>>().map_err(|what| Fault::RedirectUri(format!("a redirect URI {what}")))
+    }
+
+    /// The one algorithm of its request objects, where there is one.
+    pub fn request_object_signing_alg(&self) -> Result<Option<Algorithm>, Fault> {
+        let parsed = self.request_object_signing_alg.as_ref().map(|name| name.parse()).transpose();
+        parsed.map_err(|_| fault("request_object_signing_alg", "it is not possible here"))
     }
 
     /// How it takes part when a person signs out.
@@ -292,6 +305,10 @@ impl Client {
             "require_pushed_authorization_requests",
             json!(self.code_flow.require_pushed_authorization_requests),
         );
+        put("require_signed_request_object", json!(self.code_flow.require_signed_request_object));
+        if let Some(algorithm) = self.code_flow.request_object_signing_alg {
+            put("request_object_signing_alg", json!(algorithm.name()));
+        }
         for (name, value) in json!(self.logout).as_object().into_iter().flatten() {
             put(name, value.clone());
         }

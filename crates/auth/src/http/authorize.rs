@@ -79,10 +79,10 @@ fn purpose(session: &Session, query: &str) -> String {
     format!("consent {} {query}", session.sid)
 }
 
-/// RFC 9126 §4.
+/// RFC 9101 §5, RFC 9126 §4.
 async fn open(app: &App, query: Parameters) -> Result<Asked, OAuthError> {
-    let (live, key) = (&app.live, &app.live.flow_keys().sign_in);
-    Asked::open(query, &live.snapshot_owned(), live.store(), key, app.clock.now()).await
+    let (snapshot, key) = (app.live.snapshot_owned(), &app.live.flow_keys().sign_in);
+    Asked::open(query, app.means(&snapshot), app.live.store(), key).await
 }
 
 fn read(app: &App, asked: &Asked) -> Result<authorize::Request, Refused> {

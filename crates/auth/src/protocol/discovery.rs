@@ -4,8 +4,8 @@ use sealstone_jose::Algorithm;
 use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
 
-use super::dpop;
 use super::redirect::ResponseMode;
+use super::{dpop, request_object};
 use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
 
@@ -68,10 +68,12 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
         "jwks_uri": issuer.endpoint(JWKS),
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
         "pushed_authorization_request_endpoint": issuer.endpoint(PAR),
-        "request_parameter_supported": false,
+        "request_object_signing_alg_values_supported": request_object::ALGORITHMS.map(Algorithm::name),
+        "request_parameter_supported": true,
         "request_uri_parameter_supported": false,
         // A client can be registered so; not all of them are.
         "require_pushed_authorization_requests": false,
+        "require_signed_request_object": false,
         "response_modes_supported": ResponseMode::ALL.map(ResponseMode::name),
         "response_types_supported": ["code"],
         "revocation_endpoint": issuer.endpoint(REVOKE),

@@ -8,6 +8,7 @@
 //! | [`client_assertion`] | who asks, by a signed token | 7521, 7523, OpenID Connect Core §9 |
 //! | [`client_certificate`] | who asks, by mutual TLS; certificate-bound tokens | 8705 |
 //! | [`asked`], [`par`] | where a request of a client comes from; pushed requests | 9126 |
+//! | [`request_object`] | requests that the client has signed | 9101 |
 //! | [`authorize`], [`redirect`] | what a client asks of a person, and the way back | 6749 §3.1 and §4.1, 7636, 9207, OpenID Connect Core §3.1.2 |
 //! | [`granted`] | what a person has granted: code, family, tokens | 6749 §4.1.2 |
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
@@ -51,6 +52,7 @@ pub mod par;
 pub mod parameters;
 pub mod redirect;
 pub mod registration;
+pub mod request_object;
 pub mod revoke;
 pub mod session_clients;
 pub(crate) mod target;

@@ -127,6 +127,8 @@ fn read(metadata: &Metadata, policy: &Registration, admin: &Admin) -> Result<New
     };
     new.code_flow.redirect_uris = metadata.redirect_uris()?;
     new.code_flow.require_pushed_authorization_requests = metadata.require_pushed_authorization_requests;
+    new.code_flow.require_signed_request_object = metadata.require_signed_request_object;
+    new.code_flow.request_object_signing_alg = metadata.request_object_signing_alg()?;
     new.code_flow.pkce_optional = policy.pkce_optional && !public;
     Ok(new)
 }

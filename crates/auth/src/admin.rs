@@ -3,6 +3,7 @@
 //! within `store.poll_milliseconds`.
 
 mod issuers;
+mod sectors;
 mod users;
 
 use std::collections::BTreeSet;
@@ -21,12 +22,13 @@ use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
 use crate::config::Config;
 use crate::data_dir;
 use crate::keys::Sealer;
-use crate::outbound;
+use crate::outbound::{self, Outbound, SystemResolver};
 use crate::people::Passwords;
 use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
 use crate::trusted::SubjectRule;
 
+pub use sectors::NewSubject;
 pub use users::NewUser;
 
 /// The lifetime of tokens where a client names none.
@@ -46,6 +48,7 @@ pub struct Admin {
     /// Who this server is, as far as the configuration says.
     issuer: Option<String>,
     max_lifetime_seconds: u64,
+    outbound: Arc<Outbound>,
     passwords: Passwords,
     randomness: Arc<dyn Randomness>,
     /// Without it, that of the data directory, once there is something to seal.
@@ -97,6 +100,8 @@ pub struct NewClient {
     pub resources: Vec<String>,
     /// The scopes it may have.
     pub scopes: BTreeSet<String>,
+    /// What it sees of a person's `sub`.
+    pub subject: NewSubject,
     /// How long its tokens live.
     pub token_lifetime_seconds: u64,
 }
@@ -158,6 +163,7 @@ impl Default for NewClient {
             name: String::new(),
             resources: Vec::new(),
             scopes: BTreeSet::new(),
+            subject: NewSubject::default(),
             token_lifetime_seconds: DEFAULT_TOKEN_LIFETIME_SECONDS,
         }
     }
@@ -189,6 +195,7 @@ impl Admin {
             data_dir: config.data_dir.clone(),
             issuer: config.issuer.clone(),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            outbound: Arc::new(Outbound::new(&config.outbound, Arc::new(SystemResolver))),
             passwords: config.passwords.pool(),
             randomness,
             sealer: None,
@@ -202,6 +209,12 @@ impl Admin {
         Self { sealer: Some(sealer), ..self }
     }
 
+    /// With the way to what clients publish that a server has.
+    #[must_use]
+    pub(crate) fn with_outbound(self, outbound: Outbound) -> Self {
+        Self { outbound: Arc::new(outbound), ..self }
+    }
+
     /// Registers a client and draws its secret, where its method has one. The secret is not kept and cannot be shown
     /// again.
     /// Errors: `ClientInvalid`, `ClientExists`.
@@ -211,6 +224,7 @@ impl Admin {
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
+        let subject = self.subject(&new).await?;
         let (authentication, secret) = self.enrol(&id, new.authentication).await?;
         let now = self.clock.now();
         let client = Client {
@@ -228,6 +242,7 @@ impl Admin {
             name: new.name,
             resources: new.resources,
             scopes: new.scopes,
+            subject,
             token_lifetime_seconds: new.token_lifetime_seconds,
         };
         let record =

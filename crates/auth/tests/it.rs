@@ -22,6 +22,7 @@ mod logout;
 mod logs;
 mod mtls;
 mod mtls_wire;
+mod pairwise;
 mod passkeys;
 mod people;
 mod properties;

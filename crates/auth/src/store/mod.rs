@@ -70,6 +70,8 @@ pub enum Kind {
     Family,
     /// A logout token that a client is to be sent, named by session and client.
     LogoutToken,
+    /// Whom a pairwise subject means: the body is the person's own `sub`.
+    PairwiseSubject,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
     /// A person's session in a browser, named by the hash of its secret.
@@ -103,6 +105,7 @@ impl Kind {
             Kind::Device => "device",
             Kind::Family => "family",
             Kind::LogoutToken => "logout-token",
+            Kind::PairwiseSubject => "pairwise-subject",
             Kind::Revocation => "revocation",
             Kind::Session => "session",
             Kind::SessionClients => "session-clients",

@@ -4,6 +4,7 @@
 
 mod issuers;
 mod profile;
+mod sectors;
 mod sessions;
 mod signing_keys;
 mod users;
@@ -21,17 +22,19 @@ use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
     ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, SecretHash, SharedSecret,
+    SubjectType,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
 use crate::data_dir;
 use crate::keys::{Policy, Sealer};
-use crate::outbound;
+use crate::outbound::{self, Outbound, SystemResolver};
 use crate::people::Passwords;
 use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
 use crate::trusted::SubjectRule;
 
+pub use sectors::NewSubject;
 pub use signing_keys::SigningKey;
 pub use users::NewUser;
 
@@ -53,6 +56,7 @@ pub struct Admin {
     issuer: Option<String>,
     key_policy: Policy,
     max_lifetime_seconds: u64,
+    outbound: Arc<Outbound>,
     passwords: Passwords,
     randomness: Arc<dyn Randomness>,
     /// Without it, that of the data directory, once there is something to seal.
@@ -106,6 +110,8 @@ pub struct NewClient {
     pub resources: Vec<String>,
     /// The scopes it may have.
     pub scopes: BTreeSet<String>,
+    /// What it sees of a person's `sub`.
+    pub subject: NewSubject,
     /// How long its tokens live.
     pub token_lifetime_seconds: u64,
 }
@@ -168,6 +174,7 @@ impl Default for NewClient {
             profile: None,
             resources: Vec::new(),
             scopes: BTreeSet::new(),
+            subject: NewSubject::default(),
             token_lifetime_seconds: DEFAULT_TOKEN_LIFETIME_SECONDS,
         }
     }
@@ -200,6 +207,7 @@ impl Admin {
             issuer: config.issuer.clone(),
             key_policy: Policy::of(config),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            outbound: Arc::new(Outbound::new(&config.outbound, Arc::new(SystemResolver))),
             passwords: config.passwords.pool(),
             randomness,
             sealer: None,
@@ -211,6 +219,12 @@ impl Admin {
     #[must_use]
     pub fn with_sealer(self, sealer: Arc<Sealer>) -> Self {
         Self { sealer: Some(sealer), ..self }
+    }
+
+    /// With the way to what clients publish that a server has.
+    #[must_use]
+    pub(crate) fn with_outbound(self, outbound: Outbound) -> Self {
+        Self { outbound: Arc::new(outbound), ..self }
     }
 
     /// Registers a client and draws its secret, where its method has one. The secret is not kept and cannot be shown
@@ -240,6 +254,7 @@ impl Admin {
         new: NewClient,
     ) -> Result<(Client, Option<ClientSecret>), Error> {
         self.check(id, &new)?;
+        let subject = self.subject(&new).await?;
         loop {
             let now = self.clock.now();
             let found = self.store.read(Kind::Client, id, now).await?;
@@ -252,7 +267,8 @@ impl Admin {
                 true => (was.authentication, None),
                 false => self.enrol(id, new.authentication.clone()).await?,
             };
-            let client = made(id, new.clone(), authentication, was.registration, was.created_at);
+            let client =
+                made(id, new.clone(), authentication, was.registration, subject.clone(), was.created_at);
             let body = client.to_body()?;
             let next = NewRecord { kind: Kind::Client, id: id.to_owned(), expires_at: None, body };
             if let Write::Done(_) = self.store.replace(next, record.version, now).await? {
@@ -306,9 +322,10 @@ impl Admin {
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
+        let subject = self.subject(&new).await?;
         let (authentication, secret) = self.enrol(&id, new.authentication.clone()).await?;
         let now = self.clock.now();
-        let client = made(&id, new, authentication, registration, now);
+        let client = made(&id, new, authentication, registration, subject, now);
         let record =
             NewRecord { kind: Kind::Client, id: id.clone(), expires_at: None, body: client.to_body()? };
         match self.store.insert(record, now).await? {
@@ -506,6 +523,7 @@ fn made(
     new: NewClient,
     authentication: Authentication,
     registration: Option<SecretHash>,
+    subject: SubjectType,
     created_at: UnixSeconds,
 ) -> Client {
     Client {
@@ -525,6 +543,7 @@ fn made(
         registration,
         resources: new.resources,
         scopes: new.scopes,
+        subject,
         token_lifetime_seconds: new.token_lifetime_seconds,
     }
 }

@@ -151,7 +151,8 @@ impl Server {
     pub fn admin(&self) -> Admin {
         let (clock, randomness) = (Arc::clone(&self.world.clock), Arc::clone(&self.world.randomness));
         let admin = Admin::new(&self.config, Arc::clone(&self.store), clock, randomness);
-        admin.with_sealer(Arc::clone(self.app.live.sealer()))
+        let outbound = Outbound::new(&self.config.outbound, Arc::clone(&self.world.resolver));
+        admin.with_sealer(Arc::clone(self.app.live.sealer())).with_outbound(outbound)
     }
 
     /// Takes in at once what changed in the store.

@@ -31,6 +31,7 @@ mod logout;
 mod logs;
 mod mtls;
 mod mtls_wire;
+mod pairwise;
 mod par;
 mod passkeys;
 mod people;

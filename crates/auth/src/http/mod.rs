@@ -105,6 +105,7 @@ impl App {
             issuer: &self.issuer,
             max_lifetime_seconds: self.max_lifetime_seconds,
             now: self.clock.now(),
+            pairwise_key: &self.live.flow_keys().pairwise,
             randomness: self.live.randomness(),
             refresh_key: &self.live.flow_keys().refresh,
             snapshot,

@@ -122,6 +122,7 @@ fn read(metadata: &Metadata, policy: &Registration, admin: &Admin) -> Result<New
         logout: metadata.logout()?,
         name: metadata.client_name.clone(),
         scopes,
+        subject: metadata.subject()?,
         tls_client_certificate_bound_access_tokens: metadata.tls_client_certificate_bound_access_tokens,
         ..NewClient::default()
     };

@@ -4,6 +4,7 @@
 
 mod issuers;
 mod profile;
+mod sectors;
 mod sessions;
 mod signing_keys;
 mod users;
@@ -21,26 +22,31 @@ use crate::Error;
 use crate::audit::{Book, Event, What};
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, KeySource, Logout, Profile, SecretHash, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, SecretHash, SharedSecret,
+    SubjectType,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
 use crate::data_dir;
 use crate::keys::{Policy, Sealer};
-use crate::outbound;
+use crate::outbound::{self, Outbound, SystemResolver};
 use crate::people::Passwords;
 use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
 use crate::trusted::SubjectRule;
 
+pub use sectors::NewSubject;
 pub use signing_keys::SigningKey;
 pub use users::NewUser;
 
 /// The lifetime of tokens where a client names none.
 pub const DEFAULT_TOKEN_LIFETIME_SECONDS: u64 = 900;
 
-/// A store in an administrator's hands.
+/// A store in an administrator's hands. Cloning shares it.
+#[derive(Clone)]
 pub struct Admin {
+    /// The client that acts, where it is not somebody at this machine.
+    actor: Option<String>,
     algorithms: Vec<Algorithm>,
     allow_private_addresses: bool,
     auth_methods: Vec<AuthMethod>,
@@ -56,6 +62,7 @@ pub struct Admin {
     issuer: Option<String>,
     key_policy: Policy,
     max_lifetime_seconds: u64,
+    outbound: Arc<Outbound>,
     passwords: Passwords,
     randomness: Arc<dyn Randomness>,
     /// Without it, that of the data directory, once there is something to seal.
@@ -109,6 +116,8 @@ pub struct NewClient {
     pub resources: Vec<String>,
     /// The scopes it may have.
     pub scopes: BTreeSet<String>,
+    /// What it sees of a person's `sub`.
+    pub subject: NewSubject,
     /// How long its tokens live.
     pub token_lifetime_seconds: u64,
 }
@@ -171,6 +180,7 @@ impl Default for NewClient {
             profile: None,
             resources: Vec::new(),
             scopes: BTreeSet::new(),
+            subject: NewSubject::default(),
             token_lifetime_seconds: DEFAULT_TOKEN_LIFETIME_SECONDS,
         }
     }
@@ -194,6 +204,7 @@ impl Admin {
         randomness: Arc<dyn Randomness>,
     ) -> Self {
         Self {
+            actor: None,
             algorithms: config.tokens.algorithms.clone(),
             allow_private_addresses: config.outbound.allow_private_addresses,
             auth_methods: config.auth_methods(),
@@ -205,6 +216,7 @@ impl Admin {
             issuer: config.issuer.clone(),
             key_policy: Policy::of(config),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
+            outbound: Arc::new(Outbound::new(&config.outbound, Arc::new(SystemResolver))),
             passwords: config.passwords.pool(),
             randomness,
             sealer: None,
@@ -218,29 +230,37 @@ impl Admin {
         Self { sealer: Some(sealer), ..self }
     }
 
+    /// With the way to what clients publish that a server has.
+    #[must_use]
+    pub(crate) fn with_outbound(self, outbound: Outbound) -> Self {
+        Self { outbound: Arc::new(outbound), ..self }
+    }
+
     /// Whose changes are written down in `book`.
     #[must_use]
     pub fn with_book(self, book: Option<Book>) -> Self {
         Self { book, ..self }
     }
 
+    /// The same, for a client: what it changes is written down with its id.
+    #[must_use]
+    pub(crate) fn acting_for(&self, client: &str) -> Self {
+        Self { actor: Some(client.to_owned()), ..self.clone() }
+    }
+
     /// That what is about to be changed can be written down. If it cannot, nothing is changed.
     async fn can_note(&self) -> Result<(), Error> {
-        match &self.book {
-            Some(book) => book.check(&*self.sealer().await?, self.clock.now()),
-            None => Ok(()),
-        }
+        let Some(book) = self.book.clone() else { return Ok(()) };
+        let (sealer, now) = (self.sealer().await?, self.clock.now());
+        blocking(move || book.check(&sealer, now)).await
     }
 
     /// Writes down what was changed: who, in the member `name`.
     async fn note(&self, what: What, name: &'static str, who: &str) -> Result<(), Error> {
-        match &self.book {
-            Some(book) => {
-                let event = Event::new(what, self.clock.now()).with(name, who);
-                book.write(event, &*self.sealer().await?)
-            }
-            None => Ok(()),
-        }
+        let Some(book) = self.book.clone() else { return Ok(()) };
+        let event = Event::new(what, self.clock.now()).with(name, who).with_some("by", self.actor.as_deref());
+        let sealer = self.sealer().await?;
+        blocking(move || book.write(event, &sealer)).await
     }
 
     /// Registers a client and draws its secret, where its method has one. The secret is not kept and cannot be shown
@@ -271,6 +291,7 @@ impl Admin {
     ) -> Result<(Client, Option<ClientSecret>), Error> {
         self.check(id, &new)?;
         self.can_note().await?;
+        let subject = self.subject(&new).await?;
         loop {
             let now = self.clock.now();
             let found = self.store.read(Kind::Client, id, now).await?;
@@ -283,7 +304,8 @@ impl Admin {
                 true => (was.authentication, None),
                 false => self.enrol(id, new.authentication.clone()).await?,
             };
-            let client = made(id, new.clone(), authentication, was.registration, was.created_at);
+            let client =
+                made(id, new.clone(), authentication, was.registration, subject.clone(), was.created_at);
             let body = client.to_body()?;
             let next = NewRecord { kind: Kind::Client, id: id.to_owned(), expires_at: None, body };
             if let Write::Done(_) = self.store.replace(next, record.version, now).await? {
@@ -340,10 +362,11 @@ impl Admin {
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
+        let subject = self.subject(&new).await?;
         self.can_note().await?;
         let (authentication, secret) = self.enrol(&id, new.authentication.clone()).await?;
         let now = self.clock.now();
-        let client = made(&id, new, authentication, registration, now);
+        let client = made(&id, new, authentication, registration, subject, now);
         let record =
             NewRecord { kind: Kind::Client, id: id.clone(), expires_at: None, body: client.to_body()? };
         match self.store.insert(record, now).await? {
@@ -437,14 +460,7 @@ impl Admin {
         match &new.authentication {
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Url(uri), .. })
             | NewAuthentication::SelfSignedTlsClientAuth(KeySource::Url(uri)) => {
-                let private = self.allow_private_addresses;
-                match uri.address().filter(|address| !outbound::address::is_allowed(*address, private)) {
-                    None => Ok(()),
-                    Some(address) => {
-                        let hint = "`outbound.allow_private_addresses` in the configuration lets the server fetch from it";
-                        invalid("jwks_uri", format!("{address} is not a public address"), hint)
-                    }
-                }
+                self.check_address("jwks_uri", uri)
             }
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Value(keys), .. }) => {
                 let set = keys.set();
@@ -468,6 +484,20 @@ impl Admin {
                 )
             }
             _ => Ok(()),
+        }
+    }
+
+    /// That the server may be sent to an address.
+    fn check_address(&self, field: &'static str, uri: &HttpsUri) -> Result<(), Error> {
+        let private = self.allow_private_addresses;
+        match uri.address().filter(|address| !outbound::address::is_allowed(*address, private)) {
+            None => Ok(()),
+            Some(address) => Err(Error::ClientInvalid {
+                field,
+                what: format!("{address} is not a public address"),
+                hint: "`outbound.allow_private_addresses` in the configuration lets the server connect to it"
+                    .into(),
+            }),
         }
     }
 
@@ -507,8 +537,12 @@ impl Admin {
             }
         }
         self.check_authentication(new)?;
+        if let Some(uri) = &new.logout.backchannel_logout_uri {
+            self.check_address("backchannel_logout_uri", uri)?;
+        }
         check_grants(new)?;
         profile::check(new)?;
+        profile::check_request_objects(new)?;
         if !self.algorithms.contains(&new.algorithm) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
@@ -528,12 +562,19 @@ impl Admin {
     }
 }
 
+/// What waits for the disk, or for another process: not on a thread that others' requests wait for.
+async fn blocking(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
+    let done = tokio::task::spawn_blocking(work).await;
+    done.unwrap_or_else(|cause| Err(Error::store("write the audit log", cause)))
+}
+
 /// The client that `new` asks for.
 fn made(
     id: &str,
     new: NewClient,
     authentication: Authentication,
     registration: Option<SecretHash>,
+    subject: SubjectType,
     created_at: UnixSeconds,
 ) -> Client {
     Client {
@@ -553,6 +594,7 @@ fn made(
         registration,
         resources: new.resources,
         scopes: new.scopes,
+        subject,
         token_lifetime_seconds: new.token_lifetime_seconds,
     }
 }

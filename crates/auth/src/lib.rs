@@ -54,11 +54,11 @@ pub mod tls;
 pub mod trusted;
 pub mod verifiers;
 
-pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
+pub use admin::{Admin, NewAuthentication, NewClient, NewSubject, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, Logout, Profile, RedirectUri,
-    RefreshLifetime, SharedSecret,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri,
+    RefreshLifetime, SharedSecret, SubjectType,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

@@ -18,7 +18,7 @@ use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
 use crate::keys::{Policy, Stage, State};
-use crate::outbound::{KeySets, Outbound, Resolver, SystemResolver};
+use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
 use crate::people::People;
 use crate::protocol::dpop::Dpop;
 use crate::snapshot::Live;
@@ -107,9 +107,10 @@ impl Server {
         let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
         let (clock, randomness) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
-        let admin = Admin::new(&config, Arc::clone(&store), clock, randomness)
-            .with_sealer(Arc::clone(live.sealer()))
-            .with_book(audit.as_ref().map(Book::of_server));
+        let book = audit.as_ref().map(Book::of_server);
+        let outbound = Outbound::new(&config.outbound, Arc::clone(&world.resolver));
+        let admin = Admin::new(&config, Arc::clone(&store), clock, randomness).with_book(book);
+        let admin = admin.with_sealer(Arc::clone(live.sealer())).with_outbound(outbound);
         let app = Arc::new(App {
             admin,
             admin_api: config.admin.api,
@@ -158,7 +159,8 @@ impl Server {
         let (clock, randomness) = (Arc::clone(&self.world.clock), Arc::clone(&self.world.randomness));
         let admin = Admin::new(&self.config, Arc::clone(&self.store), clock, randomness);
         let book = Book::of(&self.config.audit, &self.config.data_dir, Arc::clone(&self.world.randomness));
-        admin.with_sealer(Arc::clone(self.app.live.sealer())).with_book(book)
+        let outbound = Outbound::new(&self.config.outbound, Arc::clone(&self.world.resolver));
+        admin.with_sealer(Arc::clone(self.app.live.sealer())).with_outbound(outbound).with_book(book)
     }
 
     /// Takes in at once what changed in the store.
@@ -177,6 +179,13 @@ impl Server {
         // A set, because it ends its task when it is dropped: also when this future is.
         let mut beside = JoinSet::new();
         beside.spawn(upkeep(Arc::clone(&self.app), Arc::clone(&self.world.clock), poll(&self.config)));
+        let logouts = Logouts {
+            clock: Arc::clone(&self.world.clock),
+            issuer: self.app.issuer.clone(),
+            live: Arc::clone(&self.app.live),
+            outbound: Arc::new(Outbound::new(&self.config.outbound, Arc::clone(&self.world.resolver))),
+        };
+        beside.spawn(send_logouts(logouts, poll(&self.config)));
         let announce = Duration::from_secs(self.config.shutdown.announce_seconds);
         if let Some(audit) = &self.app.audit {
             let mut stages: Vec<String> =
@@ -248,6 +257,18 @@ async fn upkeep(app: Arc<App>, clock: Arc<dyn Clock>, every: Duration) {
         {
             audit.note(moved(&stages, snapshot.keys.stages(), now));
             stages = snapshot.keys.stages().to_vec();
+        }
+    }
+}
+
+/// Tells clients that sessions have ended.
+async fn send_logouts(logouts: Logouts, every: Duration) {
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Err(cause) = logouts.round().await {
+            tracing::error!(%cause, hint = cause.hint(), "clients could not be told that sessions have ended");
         }
     }
 }

@@ -4,13 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 const TABLE: &str = include_str!("../../../docs/conformance.md");
-const SOURCES: [&str; 3] = [
+const SOURCES: [&str; 4] = [
     include_str!("conformance_fapi.rs"),
+    include_str!("conformance_fapi_jar.rs"),
     include_str!("conformance_fapi_par.rs"),
     include_str!("conformance_fapi_token.rs"),
 ];
 /// How many modules there are of each letter.
-const MODULES: [(char, usize); 1] = [('S', 56)];
+const MODULES: [(char, usize); 2] = [('M', 14), ('S', 56)];
 
 /// Every row of the table: id, module, and the tests that it names.
 fn rows() -> Vec<(String, String, BTreeSet<String>)> {

@@ -183,6 +183,22 @@ impl Front {
         vec![("client_assertion_type".into(), JWT_BEARER.into()), ("client_assertion".into(), assertion)]
     }
 
+    /// The claims of a good request object for these parameters.
+    pub fn object_claims(&self, party: &Party, request: &Pairs) -> Value {
+        let now = self.now();
+        let mut claims = json!({"iss": party.id, "aud": self.server.issuer, "nbf": now, "exp": now + 300});
+        for (name, value) in request {
+            claims[name] = value.as_str().into();
+        }
+        claims
+    }
+
+    /// An object with these claims, as the parameter that is pushed.
+    pub fn object(&self, key: &PrivateKey, claims: &Value) -> Pairs {
+        let header = json!({"alg": key.algorithm().name(), "kid": key.kid(), "typ": "oauth-authz-req+jwt"});
+        vec![("request".into(), signed(key, &header, claims))]
+    }
+
     /// What shows in a form who the client is.
     pub fn identified(&self, party: &Party) -> Pairs {
         match &party.identity {

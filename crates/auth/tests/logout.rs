@@ -40,7 +40,7 @@ pub fn client(id: &str) -> NewClient {
         },
         grants: [Grant::AuthorizationCode, Grant::RefreshToken].into(),
         id: Some(id.into()),
-        logout: Logout { post_logout_redirect_uris: vec![uri("signed-out")] },
+        logout: Logout { post_logout_redirect_uris: vec![uri("signed-out")], ..Logout::default() },
         name: format!("The {id}"),
         scopes: names(&["openid", "offline_access"]),
         ..NewClient::default()
@@ -85,7 +85,7 @@ pub fn authorize(client: &str, more: &str) -> String {
     )
 }
 
-fn parameter(answer: &Answer, name: &str) -> Option<String> {
+pub fn parameter(answer: &Answer, name: &str) -> Option<String> {
     let (_, query) = answer.header("location").split_once('?')?;
     form_urlencoded::parse(query.as_bytes())
         .find(|(known, _)| known == name)
@@ -118,7 +118,7 @@ pub fn end_session(fields: &[(&str, &str)]) -> String {
 }
 
 /// What the suite does after a redirect: the person must be signed out.
-async fn is_signed_in(browser: &mut Browser<'_>) -> bool {
+pub async fn is_signed_in(browser: &mut Browser<'_>) -> bool {
     let silent = browser.get(&authorize("shop", "&scope=openid&prompt=none")).await;
     match parameter(&silent, "error").as_deref() {
         None => true,

@@ -306,7 +306,7 @@ async fn rfc9126_s7_3_two_nodes_race_for_each_of_a_hundred() {
                 let query =
                     Parameters::parse(format!("client_id=shop&request_uri={name}").as_bytes()).unwrap();
                 let snapshot = house.live.snapshot_owned();
-                let asked = Asked::open(query, &snapshot, &*house.store, key, now).await?;
+                let asked = Asked::open(query, house.means(&snapshot), &*house.store, key).await?;
                 let request = authorize::Request::read(&asked, &snapshot, &house.issuer, key, now).unwrap();
                 let randomness = house.live.randomness();
                 authorize::issue(&request, &person, &house.issuer, &*house.store, randomness, now).await
@@ -332,7 +332,8 @@ async fn push(house: &House, who: &Credentials) -> Result<par::Pushed, OAuthErro
     let proof = sealstone_auth::protocol::client_auth::authenticate(shown, house.means(&snapshot)).await?;
     let caller = proof.complete(&*house.store, house.clock_now()).await?;
     let ground = house.ground(&snapshot, &bearer);
-    par::push(&caller, &parameters, None, 60, &house.live.flow_keys().sign_in, ground).await
+    par::push(&caller, &parameters, None, 60, &house.live.flow_keys().sign_in, house.means(&snapshot), ground)
+        .await
 }
 
 /// A client that was removed, or registered anew under its id, has pushed nothing.
@@ -344,7 +345,7 @@ async fn a_request_does_not_outlive_its_client() {
     let open = async || {
         let query = Parameters::parse(format!("client_id=shop&request_uri={name}").as_bytes()).unwrap();
         let (snapshot, key) = (house.live.snapshot_owned(), &house.live.flow_keys().sign_in);
-        Asked::open(query, &snapshot, &*house.store, key, house.clock_now()).await.map(|_| ())
+        Asked::open(query, house.means(&snapshot), &*house.store, key).await.map(|_| ())
     };
     open().await.unwrap();
     house.admin.remove_client("shop", None).await.unwrap();

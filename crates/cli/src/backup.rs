@@ -53,7 +53,7 @@ Examples:
 The data directory of the configuration must be empty or not exist: stop the server and move the old one away. It \
 becomes what it was when the backup was made, so what was revoked, removed, disabled or retired since then has to be \
 revoked, removed, disabled or retired again. Refresh tokens that were exchanged since then end their family, so people \
-sign in again. Authorization codes are not restored, because they may have been used.")]
+sign in again. Authorization codes, device codes and pushed requests are not restored, because they may have been used.")]
 pub(crate) struct Restore {
     /// The server's configuration, for its `data_dir`; without it every value is the default
     #[arg(long, value_name = "FILE")]

@@ -1,7 +1,7 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sealstone_auth::{AuthMethod, Grant, Profile, RedirectUri};
+use sealstone_auth::{AuthMethod, Grant, HttpsUri, Profile, RedirectUri};
 use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
@@ -54,6 +54,11 @@ pub(crate) fn grant() -> impl TypedValueParser<Value = Grant> {
             let known = Grant::ALL.into_iter().find(|known| known.name() == name || last(*known) == name);
             known.ok_or("unknown grant")
         })
+}
+
+/// An address that the server asks or tells something.
+pub(crate) fn https_uri(text: &str) -> Result<HttpsUri, String> {
+    HttpsUri::parse(text).map_err(|what| format!("it {what}"))
 }
 
 /// An address that people may be sent back to.

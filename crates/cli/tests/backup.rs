@@ -81,7 +81,7 @@ async fn a_backup_under_load_restores_everything_that_was_acknowledged() {
     }
     server.stop();
 
-    let done = done.lock().unwrap();
+    let done = std::mem::take(&mut *done.lock().unwrap());
     for (number, (before, waiting, late)) in backups.iter().enumerate() {
         let config = format!("restored-{number}.toml");
         write_config(house.directory.path(), &config, &format!("restored-{number}"));

@@ -4,6 +4,9 @@
 
 mod auditing;
 mod backup;
+mod disk;
+mod kill;
+mod races;
 mod real;
 mod serving;
 mod transcript;

@@ -13,6 +13,25 @@ pub(super) fn check(new: &NewClient) -> Result<(), Error> {
     }
 }
 
+/// Signed requests are checked with the keys of the client's authentication.
+/// Errors: `ClientInvalid`.
+pub(super) fn check_request_objects(new: &NewClient) -> Result<(), Error> {
+    let flow = &new.code_flow;
+    let signs = flow.require_signed_request_object || flow.request_object_signing_alg.is_some();
+    let has_keys = matches!(
+        new.authentication,
+        NewAuthentication::PrivateKeyJwt(_) | NewAuthentication::SelfSignedTlsClientAuth(_)
+    );
+    match signs && !has_keys {
+        true => Err(Error::ClientInvalid {
+            field: "signed request",
+            what: format!("{} has no keys to check them with", new.authentication.method().name()),
+            hint: "private_key_jwt or self_signed_tls_client_auth".to_owned(),
+        }),
+        false => Ok(()),
+    }
+}
+
 /// FAPI 2.0 Security Profile §5.3.2.1, §5.3.2.2 and §5.4.1.
 fn fapi2(new: &NewClient) -> Result<(), Error> {
     let profile = Profile::Fapi2;
@@ -48,6 +67,9 @@ fn fapi2(new: &NewClient) -> Result<(), Error> {
     if !(new.dpop_bound_access_tokens || new.tls_client_certificate_bound_access_tokens) {
         let hint = "§5.3.2.1: `dpop_bound_access_tokens`, or `tls_client_certificate_bound_access_tokens`";
         return invalid("fapi2 with tokens that are bound to nothing".into(), hint);
+    }
+    if let Some(algorithm) = new.code_flow.request_object_signing_alg.filter(|one| !profile.allows(*one)) {
+        return invalid(format!("fapi2 with {algorithm} request objects"), algorithms);
     }
     if new.code_flow.pkce_optional {
         return invalid("fapi2 without PKCE".into(), "§5.3.2.2: PKCE with S256, always");

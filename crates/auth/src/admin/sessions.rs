@@ -12,6 +12,7 @@ use crate::issuer::Issuer;
 use crate::people::{Session, User};
 use crate::protocol::access_token;
 use crate::protocol::granted;
+use crate::protocol::session_clients;
 use crate::protocol::token_refresh::Presented;
 use crate::snapshot::Snapshot;
 use crate::store::{Kind, NewRecord, Version, Write};
@@ -32,7 +33,7 @@ impl Admin {
         Ok(sessions)
     }
 
-    /// Ends a session by its `sid`.
+    /// Ends a session by its `sid`, and tells its clients.
     /// Errors: `SessionUnknown`.
     pub async fn end_session(&self, sid: &str) -> Result<(), Error> {
         self.can_note().await?;
@@ -40,16 +41,20 @@ impl Admin {
             let records = self.store.list(Kind::Session, Version::ZERO, self.clock.now()).await?;
             let mut found = None;
             for record in &records {
-                if Session::from_record(record)?.sid == sid {
-                    found = Some(record);
+                let session = Session::from_record(record)?;
+                if session.sid == sid {
+                    found = Some((session, record));
                 }
             }
-            let Some(record) = found else {
+            let Some((session, record)) = found else {
                 return Err(Error::SessionUnknown { sid: sid.to_owned() });
             };
+            // First the clients: what stops half way leaves a session that can be ended again.
+            let (store, most, now) = (&*self.store, self.max_lifetime_seconds, self.clock.now());
+            session_clients::end(sid, &session.sub, most, store, now).await?;
             // Refused: a request has just moved its end, so it is looked for again.
             if let Write::Done(_) = self.store.remove(Kind::Session, &record.id, record.version).await? {
-                return self.note(What::SessionEnded, "sid", sid).await;
+                return self.note(What::SessionEnded, "user", &session.username).await;
             }
         }
     }
@@ -63,12 +68,11 @@ impl Admin {
         snapshot: &Snapshot,
         issuer: &Issuer,
     ) -> Result<(), Error> {
-        let now = self.clock.now();
         self.can_note().await?;
+        let now = self.clock.now();
         if let Some(presented) = Presented::open(token, refresh_key) {
-            let family = presented.family;
-            granted::end_family(family, self.max_lifetime_seconds, &*self.store, now).await?;
-            return self.note(What::TokenRevoked, "mark", family).await;
+            granted::end_family(presented.family, self.max_lifetime_seconds, &*self.store, now).await?;
+            return self.note(What::TokenRevoked, "mark", presented.family).await;
         }
         let Ok(token) = access_token::check(token, snapshot, issuer, now) else { return Ok(()) };
         let mark = NewRecord {

@@ -10,42 +10,14 @@ pub const MAX_TEXT: usize = 256;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
-    /// An administrator has done something over the admin API; lines beside it say what was changed.
-    AdminDone,
     /// A request to the admin API was refused.
     AdminRefused,
-    /// A client was registered in another way.
-    ClientChanged,
-    /// A person let a device in (RFC 8628 §3.3).
-    DeviceAllowed,
-    /// A device asked for a person's answer (RFC 8628 §3.1).
-    DeviceAsked,
-    /// A person did not let a device in.
-    DeviceDenied,
-    /// A device's request, or a person's code for one, was refused.
-    DeviceRefused,
-    /// A person's code was not looked at: too many were wrong.
-    DeviceThrottled,
-    /// An administrator took a signing key out of use at once.
-    KeyRetired,
-    /// An administrator began the life of the next signing key.
-    KeyRotated,
-    /// A client managed its own registration (RFC 7591, RFC 7592).
-    RegistrationDone,
-    /// A registration was refused.
-    RegistrationRefused,
-    /// A pushed authorization request was refused.
-    PushRefused,
-    /// An authorization request was pushed (RFC 9126).
-    Pushed,
-    /// A client was given a new secret.
-    SecretRenewed,
-    /// An administrator ended a session.
-    SessionEnded,
     /// A client got an authorization code (RFC 6749 §4.1.2).
     AuthorizationIssued,
     /// An authorization request was refused.
     AuthorizationRefused,
+    /// A client was registered in another way, or was given a new secret.
+    ClientChanged,
     /// A client was registered.
     ClientRegistered,
     /// A client was removed.
@@ -54,6 +26,10 @@ pub enum What {
     ConsentDenied,
     /// A person allowed a client what it asked for.
     ConsentGiven,
+    /// A device asked for a person's answer (RFC 8628 §3.1).
+    DeviceAsked,
+    /// A device's request, or a person's code for one, was refused.
+    DeviceRefused,
     /// An introspection was refused.
     IntrospectionRefused,
     /// An issuer is trusted no more.
@@ -62,6 +38,10 @@ pub enum What {
     IssuerTrusted,
     /// A signing key was made, or came to another state of its life.
     KeyMoved,
+    /// An administrator took a signing key out of use at once.
+    KeyRetired,
+    /// An administrator began the life of the next signing key.
+    KeyRotated,
     /// Lines that there was no room for: their number.
     LinesLost,
     /// The writer began to write to this chain, or to its next file.
@@ -74,16 +54,28 @@ pub enum What {
     PasskeyRemoved,
     /// A password was set.
     PasswordSet,
+    /// An authorization request was pushed (RFC 9126).
+    PushAccepted,
+    /// A pushed authorization request was refused.
+    PushRefused,
+    /// A client managed its own registration (RFC 7591, RFC 7592).
+    RegistrationDone,
+    /// A registration was refused.
+    RegistrationRefused,
     /// A request that decides something was given up by its client before the answer; what it changed is changed.
     RequestAbandoned,
     /// A revocation was refused.
     RevocationRefused,
     /// The end of a block: everything before it is signed.
     Seal,
+    /// A client was given a new secret.
+    SecretRenewed,
     /// The server began to serve.
     ServerStarted,
     /// The server ended.
     ServerStopped,
+    /// An administrator ended a session, or all of a user.
+    SessionEnded,
     /// Somebody could not sign in.
     SignInFailed,
     /// Somebody signed in.
@@ -118,44 +110,40 @@ pub enum What {
 
 impl What {
     /// Every one, those of the log itself first.
-    pub const ALL: [What; 52] = [
+    pub const ALL: [What; 48] = [
         What::Opened,
         What::LinesLost,
         What::Seal,
-        What::AdminDone,
         What::AdminRefused,
-        What::ClientChanged,
-        What::DeviceAllowed,
-        What::DeviceAsked,
-        What::DeviceDenied,
-        What::DeviceRefused,
-        What::DeviceThrottled,
-        What::KeyRetired,
-        What::KeyRotated,
-        What::RegistrationDone,
-        What::RegistrationRefused,
-        What::PushRefused,
-        What::Pushed,
-        What::SecretRenewed,
-        What::SessionEnded,
         What::AuthorizationIssued,
         What::AuthorizationRefused,
+        What::ClientChanged,
         What::ClientRegistered,
         What::ClientRemoved,
         What::ConsentDenied,
         What::ConsentGiven,
+        What::DeviceAsked,
+        What::DeviceRefused,
         What::IntrospectionRefused,
         What::IssuerRemoved,
         What::IssuerTrusted,
         What::KeyMoved,
+        What::KeyRetired,
+        What::KeyRotated,
         What::PasskeyAdded,
         What::PasskeyRefused,
         What::PasskeyRemoved,
         What::PasswordSet,
+        What::PushAccepted,
+        What::PushRefused,
+        What::RegistrationDone,
+        What::RegistrationRefused,
         What::RequestAbandoned,
         What::RevocationRefused,
+        What::SecretRenewed,
         What::ServerStarted,
         What::ServerStopped,
+        What::SessionEnded,
         What::SignInFailed,
         What::SignInSucceeded,
         What::SignInThrottled,
@@ -176,43 +164,39 @@ impl What {
     /// The value of the member `event`.
     pub const fn name(self) -> &'static str {
         match self {
-            What::AdminDone => "admin.done",
             What::AdminRefused => "admin.refused",
-            What::ClientChanged => "client.changed",
-            What::DeviceAllowed => "device.allowed",
-            What::DeviceAsked => "device.asked",
-            What::DeviceDenied => "device.denied",
-            What::DeviceRefused => "device.refused",
-            What::DeviceThrottled => "device.throttled",
-            What::KeyRetired => "key.retired",
-            What::KeyRotated => "key.rotated",
-            What::RegistrationDone => "registration.done",
-            What::RegistrationRefused => "registration.refused",
-            What::PushRefused => "push.refused",
-            What::Pushed => "push.accepted",
-            What::SecretRenewed => "client.secret_renewed",
-            What::SessionEnded => "session.ended",
             What::AuthorizationIssued => "authorization.issued",
             What::AuthorizationRefused => "authorization.refused",
+            What::ClientChanged => "client.changed",
             What::ClientRegistered => "client.registered",
             What::ClientRemoved => "client.removed",
             What::ConsentDenied => "consent.denied",
             What::ConsentGiven => "consent.given",
+            What::DeviceAsked => "device.asked",
+            What::DeviceRefused => "device.refused",
             What::IntrospectionRefused => "introspection.refused",
             What::IssuerRemoved => "issuer.removed",
             What::IssuerTrusted => "issuer.trusted",
             What::KeyMoved => "key.moved",
+            What::KeyRetired => "key.retired",
+            What::KeyRotated => "key.rotated",
             What::LinesLost => "audit.lost",
             What::Opened => "audit.opened",
             What::PasskeyAdded => "passkey.added",
             What::PasskeyRefused => "passkey.refused",
             What::PasskeyRemoved => "passkey.removed",
             What::PasswordSet => "password.set",
+            What::PushAccepted => "push.accepted",
+            What::PushRefused => "push.refused",
+            What::RegistrationDone => "registration.done",
+            What::RegistrationRefused => "registration.refused",
             What::RequestAbandoned => "request.abandoned",
             What::RevocationRefused => "revocation.refused",
             What::Seal => "audit.seal",
+            What::SecretRenewed => "client.secret_renewed",
             What::ServerStarted => "server.started",
             What::ServerStopped => "server.stopped",
+            What::SessionEnded => "session.ended",
             What::SignInFailed => "sign-in.failed",
             What::SignInSucceeded => "sign-in.succeeded",
             What::SignInThrottled => "sign-in.throttled",
@@ -238,7 +222,6 @@ impl What {
             What::AdminRefused
                 | What::AuthorizationRefused
                 | What::DeviceRefused
-                | What::DeviceThrottled
                 | What::PushRefused
                 | What::RegistrationRefused
                 | What::IntrospectionRefused

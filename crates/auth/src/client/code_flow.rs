@@ -3,6 +3,7 @@
 use std::fmt;
 use std::net::IpAddr;
 
+use sealstone_jose::Algorithm;
 use serde::{Deserialize, Serialize};
 
 /// The authorization code grant as a client is registered for it, RFC 6749 §4.1.
@@ -21,6 +22,28 @@ pub struct CodeFlow {
     /// Whether its requests must be pushed, RFC 9126 §6.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub require_pushed_authorization_requests: bool,
+    /// The one algorithm of its request objects, RFC 9101 §10.1; `None`: that of any of its keys.
+    #[serde(with = "algorithm", skip_serializing_if = "Option::is_none")]
+    pub request_object_signing_alg: Option<Algorithm>,
+    /// Whether its requests must be signed, RFC 9101 §10.5.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub require_signed_request_object: bool,
+}
+
+/// An algorithm by its name.
+mod algorithm {
+    use sealstone_jose::Algorithm;
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(value: &Option<Algorithm>, to: S) -> Result<S::Ok, S::Error> {
+        value.map(Algorithm::name).serialize(to)
+    }
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Algorithm>, D::Error> {
+        let name = Option::<String>::deserialize(from)?;
+        name.map(|name| name.parse().map_err(|_| D::Error::custom("an algorithm is not known"))).transpose()
+    }
 }
 
 /// Whether people are asked before a client gets what it asks for.
@@ -85,6 +108,12 @@ impl RedirectUri {
     /// As it was registered.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// Its host in lower case, if it is an `https` address.
+    pub(crate) fn https_host(&self) -> Option<String> {
+        let authority = authority(self.0.strip_prefix("https:")?).ok()?;
+        Some(authority.host.to_ascii_lowercase())
     }
 
     /// Whether a request means this address: the same, byte by byte (RFC 9700 §2.1), but for the port where the host

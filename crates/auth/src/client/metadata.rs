@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow, Consent,
-    Exchange, Grant, JwksUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime,
+    Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime, SubjectType,
 };
-use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient};
+use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient, NewSubject};
 
 /// What is wrong with a registration, in the codes of RFC 7591 §3.2.2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,6 +25,11 @@ pub enum Fault {
 /// A registration as it is sent. Members that are not known are ignored, RFC 7591 §2.
 #[derive(Debug, Deserialize)]
 pub struct Metadata {
+    /// OpenID Connect Back-Channel Logout 1.0 §2.2.
+    #[serde(default)]
+    pub backchannel_logout_session_required: bool,
+    /// OpenID Connect Back-Channel Logout 1.0 §2.2.
+    pub backchannel_logout_uri: Option<String>,
     /// A name for people.
     #[serde(default)]
     pub client_name: String,
@@ -39,13 +44,28 @@ pub struct Metadata {
     pub jwks: Option<Value>,
     /// Where its keys are.
     pub jwks_uri: Option<String>,
+    /// OpenID Connect RP-Initiated Logout 1.0 §3.1.
+    #[serde(default)]
+    pub post_logout_redirect_uris: Vec<String>,
     /// Where people may be sent back to.
     #[serde(default)]
     pub redirect_uris: Vec<String>,
+    /// OpenID Connect Registration §2.
+    pub request_object_signing_alg: Option<String>,
+    /// RFC 9126 §6.
+    #[serde(default)]
+    pub require_pushed_authorization_requests: bool,
+    /// RFC 9101 §10.5.
+    #[serde(default)]
+    pub require_signed_request_object: bool,
     /// What it may ask the authorization endpoint for.
     pub response_types: Option<Vec<String>>,
     /// The scopes it may ask for, with spaces between.
     pub scope: Option<String>,
+    /// OpenID Connect Core §8.1.
+    pub sector_identifier_uri: Option<String>,
+    /// OpenID Connect Core §8.
+    pub subject_type: Option<String>,
     /// RFC 8705 §3.4.
     #[serde(default)]
     pub tls_client_certificate_bound_access_tokens: bool,
@@ -132,17 +152,20 @@ impl Metadata {
                 pkce_optional: extras.pkce_optional,
                 redirect_uris: self.redirect_uris()?,
                 refresh_lifetime_seconds: extras.refresh_lifetime_seconds,
-                require_pushed_authorization_requests: extras.require_pushed_authorization_requests,
+                request_object_signing_alg: self.request_object_signing_alg()?,
+                require_pushed_authorization_requests: self.require_pushed_authorization_requests,
+                require_signed_request_object: self.require_signed_request_object,
             },
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             exchange: extras.exchange,
             grants,
             id: id.or(named).map(str::to_owned),
-            logout: Logout { post_logout_redirect_uris: extras.post_logout_redirect_uris },
+            logout: self.logout()?,
             name: self.client_name.clone(),
             profile: extras.profile,
             resources: extras.resources,
             scopes: scopes.map(str::to_owned).collect(),
+            subject: self.subject()?,
             tls_client_certificate_bound_access_tokens: self.tls_client_certificate_bound_access_tokens,
             token_lifetime_seconds: extras.token_lifetime_seconds.unwrap_or(DEFAULT_TOKEN_LIFETIME_SECONDS),
         })
@@ -152,6 +175,39 @@ impl Metadata {
     pub fn redirect_uris(&self) -> Result<Vec<RedirectUri>, Fault> {
         let parsed = self.redirect_uris.iter().map(|text| RedirectUri::parse(text));
         parsed.collect::<Result<_, _>>().map_err(|what| Fault::RedirectUri(format!("a redirect URI {what}")))
+    }
+
+    /// The one algorithm of its request objects, where there is one.
+    pub fn request_object_signing_alg(&self) -> Result<Option<Algorithm>, Fault> {
+        let parsed = self.request_object_signing_alg.as_ref().map(|name| name.parse()).transpose();
+        parsed.map_err(|_| fault("request_object_signing_alg", "it is not possible here"))
+    }
+
+    /// What it sees of a person's `sub`.
+    pub fn subject(&self) -> Result<NewSubject, Fault> {
+        let sector = self.sector_identifier_uri.as_deref().map(HttpsUri::parse).transpose();
+        let sector_identifier_uri = sector.map_err(|what| fault("sector_identifier_uri", what))?;
+        match self.subject_type.as_deref() {
+            Some("pairwise") => Ok(NewSubject::Pairwise { sector_identifier_uri }),
+            None | Some("public") if sector_identifier_uri.is_none() => Ok(NewSubject::Public),
+            None | Some("public") => {
+                Err(fault("sector_identifier_uri", "it goes with the subject_type pairwise"))
+            }
+            Some(_) => Err(fault("subject_type", "it is public or pairwise")),
+        }
+    }
+
+    /// How it takes part when a person signs out.
+    pub fn logout(&self) -> Result<Logout, Fault> {
+        let told = self.backchannel_logout_uri.as_deref().map(HttpsUri::parse).transpose();
+        let addresses = self.post_logout_redirect_uris.iter().map(|text| RedirectUri::parse(text));
+        Ok(Logout {
+            backchannel_logout_session_required: self.backchannel_logout_session_required,
+            backchannel_logout_uri: told.map_err(|what| fault("backchannel_logout_uri", what))?,
+            post_logout_redirect_uris: addresses
+                .collect::<Result<_, _>>()
+                .map_err(|what| fault("post_logout_redirect_uris", what))?,
+        })
     }
 
     /// How it will prove who it is; RFC 7591 §2: `client_secret_basic`, where nothing is said.
@@ -190,7 +246,7 @@ impl Metadata {
                 Err(what) => Err(fault("jwks", &what)),
             },
             (None, Some(uri)) => {
-                JwksUri::parse(uri).map(KeySource::from).map_err(|what| fault("jwks_uri", what))
+                HttpsUri::parse(uri).map(KeySource::from).map_err(|what| fault("jwks_uri", what))
             }
             _ => Err(fault("jwks", "one of `jwks` and `jwks_uri` goes with this authentication method")),
         }
@@ -210,48 +266,27 @@ impl Metadata {
 }
 
 /// What an administrator may say of a client besides.
-#[derive(Deserialize, Serialize)]
+#[derive(Default, Deserialize, Serialize)]
 #[serde(default)]
 struct Extras {
     audiences: Vec<String>,
     consent: Consent,
     exchange: Exchange,
     pkce_optional: bool,
-    post_logout_redirect_uris: Vec<RedirectUri>,
     profile: Option<Profile>,
     refresh_lifetime_seconds: RefreshLifetime,
-    require_pushed_authorization_requests: bool,
     resources: Vec<String>,
     token_lifetime_seconds: Option<u64>,
 }
 
-impl Default for Extras {
-    fn default() -> Self {
-        Self {
-            audiences: Vec::new(),
-            consent: Consent::default(),
-            exchange: Exchange::default(),
-            pkce_optional: false,
-            post_logout_redirect_uris: Vec::new(),
-            profile: None,
-            refresh_lifetime_seconds: RefreshLifetime::default(),
-            require_pushed_authorization_requests: false,
-            resources: Vec::new(),
-            token_lifetime_seconds: None,
-        }
-    }
-}
-
 impl Extras {
-    const MEMBERS: [&'static str; 10] = [
+    const MEMBERS: [&'static str; 8] = [
         "audiences",
         "consent",
         "exchange",
         "pkce_optional",
-        "post_logout_redirect_uris",
         "profile",
         "refresh_lifetime_seconds",
-        "require_pushed_authorization_requests",
         "resources",
         "token_lifetime_seconds",
     ];
@@ -285,12 +320,27 @@ impl Client {
         put("grant_types", json!(grants));
         put("id_token_signed_response_alg", json!(self.algorithm.name()));
         put("redirect_uris", json!(self.code_flow.redirect_uris));
+        put(
+            "require_pushed_authorization_requests",
+            json!(self.code_flow.require_pushed_authorization_requests),
+        );
+        put("require_signed_request_object", json!(self.code_flow.require_signed_request_object));
+        if let Some(algorithm) = self.code_flow.request_object_signing_alg {
+            put("request_object_signing_alg", json!(algorithm.name()));
+        }
+        for (name, value) in json!(self.logout).as_object().into_iter().flatten() {
+            put(name, value.clone());
+        }
         put("response_types", if code { json!(["code"]) } else { json!([]) });
         put("scope", json!(scopes.join(" ")));
         put(
             "tls_client_certificate_bound_access_tokens",
             json!(self.tls_client_certificate_bound_access_tokens),
         );
+        put("subject_type", json!(self.subject.name()));
+        if let SubjectType::Pairwise { sector_identifier_uri: Some(uri), .. } = &self.subject {
+            put("sector_identifier_uri", json!(uri.as_str()));
+        }
         put("token_endpoint_auth_method", json!(self.authentication.method().name()));
         if let Some(secret) = self.authentication.shared_secret() {
             put("token_endpoint_auth_signing_alg", json!(secret.algorithm.name()));
@@ -314,10 +364,8 @@ impl Client {
             consent: flow.consent,
             exchange: self.exchange.clone(),
             pkce_optional: flow.pkce_optional,
-            post_logout_redirect_uris: self.logout.post_logout_redirect_uris.clone(),
             profile: self.profile,
             refresh_lifetime_seconds: flow.refresh_lifetime_seconds,
-            require_pushed_authorization_requests: flow.require_pushed_authorization_requests,
             resources: self.resources.clone(),
             token_lifetime_seconds: Some(self.token_lifetime_seconds),
         });

@@ -4,11 +4,13 @@ mod authentication;
 mod certificate;
 mod code_flow;
 mod exchange;
+mod https_uri;
 mod jwks_uri;
 mod logout;
 pub mod metadata;
 mod profile;
 mod secret;
+mod subject;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -27,10 +29,13 @@ pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};
 pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use exchange::Exchange;
-pub use jwks_uri::{JwksUri, KeySource};
+pub use https_uri::HttpsUri;
+pub use jwks_uri::KeySource;
 pub use logout::Logout;
 pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
+pub use subject::SubjectType;
+pub(crate) use subject::sector;
 
 /// A registered client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -67,6 +72,8 @@ pub struct Client {
     pub resources: Vec<String>,
     /// The scopes it may have, RFC 6749 §3.3; all of them when it asks for none.
     pub scopes: BTreeSet<String>,
+    /// What it sees of a person's `sub`.
+    pub subject: SubjectType,
     /// How long its tokens live.
     pub token_lifetime_seconds: u64,
 }
@@ -171,6 +178,8 @@ struct Body {
     secret_sealed: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret_sha256: Option<String>,
+    #[serde(default, skip_serializing_if = "SubjectType::is_public")]
+    subject: SubjectType,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tls_client_auth_san_dns: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -241,6 +250,7 @@ impl Client {
             scopes: self.scopes.clone(),
             secret_sealed: secret.map(|secret| URL_SAFE_NO_PAD.encode(&secret.sealed)),
             secret_sha256: hash.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
+            subject: self.subject.clone(),
             tls_client_auth_san_dns: name("tls_client_auth_san_dns"),
             tls_client_auth_san_email: name("tls_client_auth_san_email"),
             tls_client_auth_san_ip: name("tls_client_auth_san_ip"),
@@ -280,6 +290,7 @@ impl Client {
             registration,
             resources: body.resources,
             scopes: body.scopes,
+            subject: body.subject,
             token_lifetime_seconds: body.token_lifetime_seconds,
         })
     }
@@ -324,7 +335,7 @@ impl Body {
                 let keys = ClientKeys::parse(jwks.to_string().as_bytes());
                 keys.map(KeySource::from).map_err(|cause| format!("its keys: {cause}"))
             }
-            (None, Some(uri)) => JwksUri::parse(uri)
+            (None, Some(uri)) => HttpsUri::parse(uri)
                 .map(KeySource::from)
                 .map_err(|what| format!("the address of its keys {what}")),
             _ => Err("its keys are missing, or there twice".into()),

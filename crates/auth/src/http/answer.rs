@@ -62,6 +62,7 @@ impl Refusal {
                 | Code::InvalidGrant
                 | Code::InvalidRedirectUri
                 | Code::InvalidRequest
+                | Code::InvalidRequestObject
                 | Code::InvalidRequestUri
                 | Code::InvalidScope
                 | Code::InvalidTarget

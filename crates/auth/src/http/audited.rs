@@ -29,13 +29,13 @@ fn route(app: &App, method: &Method, path: &str) -> Option<Route> {
     let path = path.strip_prefix(app.issuer.path()).unwrap_or(path);
     let reading = |what| app.audit.as_ref().filter(|audit| audit.notes_reading()).map(|_| what);
     let (good, refused) = match path {
-        discovery::END_SESSION => (None, What::SignOutRefused),
         discovery::AUTHORIZE | discovery::CONSENT => (None, What::AuthorizationRefused),
         discovery::USERINFO => (reading(What::UserinfoAnswered), What::UserinfoRefused),
+        discovery::END_SESSION => (None, What::SignOutRefused),
         // The other pages decide nothing by being looked at.
         _ if method == Method::GET => return None,
         discovery::TOKEN => (None, What::TokenRefused),
-        discovery::PAR => (Some(What::Pushed), What::PushRefused),
+        discovery::PAR => (Some(What::PushAccepted), What::PushRefused),
         discovery::DEVICE_AUTHORIZATION => (Some(What::DeviceAsked), What::DeviceRefused),
         discovery::DEVICE => (None, What::DeviceRefused),
         discovery::INTROSPECT => (reading(What::TokenIntrospected), What::IntrospectionRefused),

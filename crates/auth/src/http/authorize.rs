@@ -72,8 +72,8 @@ async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal
             let client = request.client();
             let mut response = back(&request.denied(&app.issuer), client, None);
             let denied = audited::event(app, What::ConsentDenied).with("client", &client.id);
-            let denied = denied.with_some("sub", session.as_ref().map(|session| &*session.sub));
-            audited::tell(&mut response, denied);
+            let sub = session.as_ref().map(|session| session.sub.as_str());
+            audited::tell(&mut response, denied.with_some("sub", sub));
             Ok(response)
         }
         Err(refused) => Ok(refused_response(refused)),
@@ -85,10 +85,10 @@ fn purpose(session: &Session, query: &str) -> String {
     format!("consent {} {query}", session.sid)
 }
 
-/// RFC 9126 §4.
+/// RFC 9101 §5, RFC 9126 §4.
 async fn open(app: &App, query: Parameters) -> Result<Asked, OAuthError> {
-    let (live, key) = (&app.live, &app.live.flow_keys().sign_in);
-    Asked::open(query, &live.snapshot_owned(), live.store(), key, app.clock.now()).await
+    let (snapshot, key) = (app.live.snapshot_owned(), &app.live.flow_keys().sign_in);
+    Asked::open(query, app.means(&snapshot), app.live.store(), key).await
 }
 
 fn read(app: &App, asked: &Asked) -> Result<authorize::Request, Refused> {

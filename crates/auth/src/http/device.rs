@@ -117,10 +117,7 @@ impl Page<'_> {
         let address = peer.filter(|_| app.knows_addresses).map(|Peer(address)| address.ip());
         subjects.extend(address.map(Subject::Address));
         if let Err(held) = app.people.codes.begin(&subjects, app.clock.now()) {
-            let mut response = hold(code_page(app, headers, typed, Some(&patience(held))), held);
-            let throttled = audited::event(app, What::DeviceThrottled).with("sub", &session.sub);
-            audited::tell(&mut response, throttled.with_number("seconds", held.seconds));
-            return Ok(response);
+            return Ok(hold(app, code_page(app, headers, typed, Some(&patience(held))), held));
         }
         let found = match typed.and_then(UserCode::parse) {
             Some(code) => self.waiting(&code).await.map(|waiting| waiting.map(|waiting| (code, waiting))),
@@ -147,8 +144,9 @@ impl Page<'_> {
             return Ok(noted(code_page(app, headers, typed, Some(EXPIRED)), denied(hint)));
         }
         let Some(waiting) = self.waiting(&code).await? else { return Ok(self.unknown(typed)) };
+        let what = if allow { What::ConsentGiven } else { What::ConsentDenied };
+        let event = audited::event(app, what).with("client", &waiting.client.id).with("sub", &session.sub);
         let (store, now) = (app.live.store(), app.clock.now());
-        let client = waiting.client.id.clone();
         if !device::decide(waiting, session, allow, store, app.live.randomness(), now).await? {
             return Ok(self.unknown(typed));
         }
@@ -157,9 +155,7 @@ impl Page<'_> {
             false => ("Device not connected", "The device has been told that you do not agree."),
         };
         let mut response = pages::notice(&Notice { title, text, link: None });
-        let what = if allow { What::DeviceAllowed } else { What::DeviceDenied };
-        let decided = audited::event(app, what).with("client", &client).with("sub", &session.sub);
-        audited::tell(&mut response, decided);
+        audited::tell(&mut response, event);
         Ok(response)
     }
 

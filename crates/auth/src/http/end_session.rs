@@ -12,7 +12,7 @@ use super::authorize::{name_of, query_of};
 use super::forms::{Cookie, check_form_token, form_token};
 use super::pages::{self, Failure, Logout};
 use super::people::{denied, end, failed, left, see_other, session_of, signed_out};
-use super::{App, read_form};
+use super::{App, audited, read_form};
 use crate::people::Session;
 use crate::protocol::discovery::END_SESSION;
 use crate::protocol::end_session::{Next, Request as Asked};
@@ -70,7 +70,9 @@ async fn sign_out(
     agreed: bool,
 ) -> Result<Response, Refusal> {
     end(app, headers).await.map_err(OAuthError::from)?;
-    Ok(left(app, session, done(app, asked, agreed)))
+    let mut response = done(app, asked, agreed);
+    audited::tell(&mut response, left(app, session));
+    Ok(response)
 }
 
 /// The session is over: back to the client where it may be, or a page.

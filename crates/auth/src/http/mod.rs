@@ -90,6 +90,19 @@ pub(crate) struct App {
 }
 
 impl App {
+    /// What clients' proofs and signatures are checked with, now.
+    fn means<'a>(&'a self, snapshot: &'a Snapshot) -> Means<'a> {
+        Means {
+            anchors: &self.anchors,
+            clients: &snapshot.clients,
+            issuer: &self.issuer,
+            key_sets: &self.key_sets,
+            now: self.clock.now(),
+            sealer: self.live.sealer(),
+            verifiers: &self.verifiers,
+        }
+    }
+
     /// What a flow stands on, now.
     fn ground<'a>(&'a self, snapshot: &'a Snapshot, confirmation: &'a Confirmation) -> Ground<'a> {
         Ground {
@@ -97,6 +110,7 @@ impl App {
             issuer: &self.issuer,
             max_lifetime_seconds: self.max_lifetime_seconds,
             now: self.clock.now(),
+            pairwise_key: &self.live.flow_keys().pairwise,
             randomness: self.live.randomness(),
             refresh_key: &self.live.flow_keys().refresh,
             snapshot,
@@ -296,19 +310,9 @@ impl Form {
     /// Who asks, before anything is used up.
     async fn prove(&self, app: &App, snapshot: &Snapshot) -> Result<Proof, OAuthError> {
         let headers: Vec<&[u8]> = self.authorization.iter().map(|value| value.as_slice()).collect();
-        let now = app.clock.now();
         let certificate = self.certificate.as_ref();
         let shown = Shown { authorization: &headers, certificate, parameters: &self.parameters };
-        let means = Means {
-            anchors: &app.anchors,
-            clients: &snapshot.clients,
-            issuer: &app.issuer,
-            key_sets: &app.key_sets,
-            now,
-            sealer: app.live.sealer(),
-            verifiers: &app.verifiers,
-        };
-        client_auth::authenticate(shown, means).await
+        client_auth::authenticate(shown, app.means(snapshot)).await
     }
 
     /// The thumbprint of the key that a request to `endpoint` shows to hold, RFC 9449 §5 and §10.1.

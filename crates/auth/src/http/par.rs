@@ -33,7 +33,7 @@ async fn push(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
     let bearer = Confirmation::default();
     let (ground, key) = (app.ground(&snapshot, &bearer), &app.live.flow_keys().sign_in);
     let (jkt, lifetime) = (jkt.as_deref(), app.par_lifetime_seconds);
-    let pushed = par::push(&caller, &form.parameters, jkt, lifetime, key, ground).await;
+    let pushed = par::push(&caller, &form.parameters, jkt, lifetime, key, app.means(&snapshot), ground).await;
     let mut response = answer::private_json(&caller, &pushed.map_err(|error| by(&caller, error))?)?;
     *response.status_mut() = StatusCode::CREATED;
     Ok(response)

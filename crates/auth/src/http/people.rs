@@ -19,12 +19,12 @@ use super::passkeys;
 use super::serve::Peer;
 use super::{App, Form, audited, only};
 use crate::Error;
-use crate::audit::What;
+use crate::audit::{Event, What};
 use crate::issuer::Issuer;
 use crate::people::login::{Attempt, Outcome, SignedIn, attempt};
 use crate::people::throttle::Held;
 use crate::people::{Password, Session, session};
-use crate::protocol::{Code, OAuthError, Parameters};
+use crate::protocol::{Code, OAuthError, Parameters, session_clients};
 
 /// The purpose of the login form's token.
 pub(crate) const LOGIN: &str = "login";
@@ -103,12 +103,7 @@ async fn post_login(State(app): State<Arc<App>>, request: Request<Body>) -> Resp
     match attempt(&app.people, attempted, app.live.store(), now, app.live.randomness()).await {
         Ok(Outcome::In(signed_in)) => enter(&app, &headers, &signed_in, query).await,
         Ok(Outcome::Refused { hint }) => noted(again(WRONG), denied(&hint)),
-        Ok(Outcome::Held(held)) => {
-            let mut response = hold(again(&patience(held)), held);
-            let throttled = audited::event(&app, What::SignInThrottled);
-            audited::tell(&mut response, throttled.with_number("seconds", held.seconds));
-            response
-        }
+        Ok(Outcome::Held(held)) => hold(&app, again(&patience(held)), held),
         Ok(Outcome::Busy) => busy(),
         Err(cause) => failed(cause),
     }
@@ -122,9 +117,7 @@ const WRONG: &str = "The username or the password is not right.";
 
 /// Sets the cookies and goes on. What the browser held before ends: it is replaced, not continued.
 pub(super) async fn enter(app: &App, headers: &HeaderMap, signed_in: &SignedIn, query: &str) -> Response {
-    if let Some(old) = Cookie::Session.read(headers, &app.issuer)
-        && let Err(cause) = session::end(app.live.store(), &old, app.clock.now()).await
-    {
+    if let Err(cause) = replace(app, headers, signed_in).await {
         return failed(cause);
     }
     let mut response = match query {
@@ -169,24 +162,47 @@ async fn post_logout(State(app): State<Arc<App>>, request: Request<Body>) -> Res
         );
     }
     match end(&app, &headers).await {
-        Ok(()) => left(&app, &session, signed_out(&app.issuer)),
+        Ok(()) => {
+            let mut response = signed_out(&app.issuer);
+            audited::tell(&mut response, left(&app, &session));
+            response
+        }
         Err(cause) => failed(cause),
     }
 }
 
-/// With the line that somebody has signed out.
-pub(super) fn left(app: &App, session: &Session, mut response: Response) -> Response {
-    let left = audited::event(app, What::SignOut).with("user", &session.username);
-    audited::tell(&mut response, left.with("sub", &session.sub));
-    response
+/// Somebody has signed out.
+pub(super) fn left(app: &App, session: &Session) -> Event {
+    audited::event(app, What::SignOut).with("user", &session.username).with("sub", &session.sub)
 }
 
-/// Ends the session of this browser.
+/// Ends the session of this browser, for its clients first: who is signed out and has not told them would not come back
+/// to do it.
 /// Errors: `Store`; the session may then still hold.
 pub(super) async fn end(app: &App, headers: &HeaderMap) -> Result<(), Error> {
-    match Cookie::Session.read(headers, &app.issuer) {
-        Some(secret) => session::end(app.live.store(), &secret, app.clock.now()).await,
-        None => Ok(()),
+    let Some(secret) = Cookie::Session.read(headers, &app.issuer) else { return Ok(()) };
+    let (store, now) = (app.live.store(), app.clock.now());
+    if let Some(session) = session::find(store, &secret, now).await? {
+        session_clients::end(&session.sid, &session.sub, app.max_lifetime_seconds, store, now).await?;
+    }
+    session::end(store, &secret, now).await?;
+    // This server honours the marks at once, the others at their next poll, and it too where this fails.
+    if let Err(cause) = app.live.refresh(now).await {
+        tracing::error!(%cause, "what a session's end revokes is noticed later");
+    }
+    Ok(())
+}
+
+/// What the browser held before: the same person goes on with the clients of before, anybody else is signed out.
+async fn replace(app: &App, headers: &HeaderMap, signed_in: &SignedIn) -> Result<(), Error> {
+    let Some(old) = Cookie::Session.read(headers, &app.issuer) else { return Ok(()) };
+    let (store, now) = (app.live.store(), app.clock.now());
+    match session::find(store, &old, now).await? {
+        Some(before) if before.sub == signed_in.session.sub => {
+            session::go_on(store, &signed_in.secret, &before, now).await?;
+            session::end(store, &old, now).await
+        }
+        _ => end(app, headers).await,
     }
 }
 
@@ -288,8 +304,10 @@ pub(super) fn patience(held: Held) -> String {
 }
 
 /// RFC 6585 §4.
-pub(super) fn hold(response: Response, held: Held) -> Response {
+pub(super) fn hold(app: &App, response: Response, held: Held) -> Response {
     let mut response = with_status(StatusCode::TOO_MANY_REQUESTS, response);
+    let throttled = audited::event(app, What::SignInThrottled).with_number("seconds", held.seconds);
+    audited::tell(&mut response, throttled);
     response.headers_mut().insert(RETRY_AFTER, held.seconds.into());
     noted(response, denied("too many attempts have failed"))
 }
@@ -305,13 +323,17 @@ fn busy() -> Response {
     noted(response, full.hint("`passwords.at_once` and `passwords.waiting` bound it"))
 }
 
-/// The machine's fault.
+/// The machine's fault, or the disk's.
 pub(super) fn failed(cause: Error) -> Response {
     let failure = Failure {
         title: "Something went wrong here",
         description: "It is not your fault, and nothing was changed. Please try again later.",
     };
-    noted(pages::error(StatusCode::INTERNAL_SERVER_ERROR, &failure), OAuthError::from(cause))
+    let status = match cause {
+        Error::StoreUnavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    noted(pages::error(status, &failure), OAuthError::from(cause))
 }
 
 pub(super) fn unreadable_query() -> Response {

@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::user::{self, User};
 use crate::Error;
 use crate::clock::{Randomness, later, random_id, random_secret};
-use crate::store::{Kind, NewRecord, Record, Store, Write};
+use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
 /// Somebody signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -117,6 +117,40 @@ pub async fn end(store: &dyn Store, secret: &str, now: UnixSeconds) -> Result<()
     Ok(())
 }
 
+/// Lets a session that was started just now go on under the `sid` of the one before it in this browser: the same person has
+/// signed in once more, and the clients of before are still to be told when they sign out.
+/// Errors: `Store`.
+pub async fn go_on(store: &dyn Store, secret: &str, before: &Session, now: UnixSeconds) -> Result<(), Error> {
+    let id = record_id(secret);
+    let Some(record) = store.read(Kind::Session, &id, now).await? else { return Ok(()) };
+    let session = Session::from_record(&record)?;
+    if session.sub != before.sub {
+        return Ok(());
+    }
+    let session = Session { sid: before.sid.clone(), ..session };
+    // Refused: it has ended meanwhile.
+    let (Write::Done(_) | Write::Refused) =
+        store.replace(session.to_record(id, now)?, record.version, now).await?;
+    Ok(())
+}
+
+/// The sessions of a person, with their records: an administrator's question, which reads every session there is.
+/// Errors: `Store`.
+pub(crate) async fn of_person(
+    store: &dyn Store,
+    sub: &str,
+    now: UnixSeconds,
+) -> Result<Vec<(Session, Record)>, Error> {
+    let mut found = Vec::new();
+    for record in store.list(Kind::Session, Version::ZERO, now).await? {
+        let session = Session::from_record(&record)?;
+        if session.sub == sub {
+            found.push((session, record));
+        }
+    }
+    Ok(found)
+}
+
 /// In how many steps the idle end moves on: most requests of a session write nothing.
 const TOUCHES: u64 = 8;
 
@@ -141,6 +175,11 @@ struct Body {
 }
 
 impl Session {
+    /// When it ends, whatever happens until then.
+    pub fn ends_at(&self) -> UnixSeconds {
+        self.ends_at
+    }
+
     /// Neither disabled, nor another person under the same name, nor given another password since.
     pub(crate) fn belongs_to(&self, user: &User) -> bool {
         !user.disabled && user.sub == self.sub && user.generation == self.generation

@@ -7,6 +7,7 @@ use sealstone_jose::jwt::{self, Claims, Rules, Token};
 use sealstone_jose::{Error as JoseError, UnixSeconds};
 use serde_json::Value;
 
+use super::granted::IN_SESSION;
 use super::{Code, Confirmation, OAuthError};
 use crate::Error;
 use crate::client::Client;
@@ -172,11 +173,12 @@ impl OwnToken {
             && !self.line().any(|id| snapshot.revocations.contains(id))
     }
 
-    /// What it is revoked with: its own id, and before each dot the id of its family or of a token that it was exchanged
-    /// from, see [`issue`].
+    /// What it is revoked with: its own id, before each dot the id of its family or of a token that it was exchanged from
+    /// (see [`issue`]), and the session that it ends with, where there is one.
     fn line(&self) -> impl Iterator<Item = &str> {
         let dots = self.jti.match_indices('.').map(|(at, _)| &self.jti[..at]);
-        dots.chain([self.jti.as_str()])
+        let session = self.jti.split_once(IN_SESSION).map(|(session, _)| session);
+        dots.chain([self.jti.as_str()]).chain(session)
     }
 
     /// Whether the scope is one of its own, RFC 9068 §2.2.3.

@@ -1,9 +1,10 @@
-//! Where an authorization request comes from: said in the query of the address, or pushed before (RFC 9126 §4).
+//! Where an authorization request comes from: said in the query of the address, signed there (RFC 9101 §5), or pushed
+//! before (RFC 9126 §4).
 //!
 //! A pushed request may be opened as often as the person needs, and is used up by the answer that goes back to the
 //! client: a code or an error, one of them, whoever asks at the same time (§7.3). Which one, the store decides. A name
 //! that was not opened within its `expires_in` is dead. One that was opened has a mark in the query of its pages, so
-//! that the person has time to sign in.
+//! that the person has time to sign in; so has a signed request whose `exp` passes meanwhile.
 
 use aws_lc_rs::hmac;
 use base64::Engine as _;
@@ -12,13 +13,17 @@ use sealstone_jose::UnixSeconds;
 use serde::{Deserialize, Serialize};
 
 use super::authorize::{AFTER, SIGN_IN_SECONDS};
+use super::client_auth::Means;
 use super::par::REQUEST_URI;
+use super::request_object::{self, REQUEST};
 use super::{Code, OAuthError, Parameters, granted};
-use crate::snapshot::Snapshot;
 use crate::store::{Kind, Store, Use};
 
 /// The parameter of our own that a pushed request carries once it was opened.
 pub(crate) const OPENED: &str = "sealstone_opened";
+
+/// Most bytes of a request object in a query, which the pages carry on in theirs.
+const MAX_IN_QUERY: usize = 7_168;
 
 /// An authorization request, before anything of it is checked.
 #[derive(Debug)]
@@ -27,30 +32,83 @@ pub struct Asked {
     counts: Parameters,
     /// The record that it is used up with.
     pushed: Option<String>,
+    signed: bool,
 }
 
 impl Asked {
     /// Finds out what is asked.
     /// RFC 9126 §4; RFC 9101 §5: beside a name nothing in the query counts but `client_id`.
     ///
+    /// Nobody is to be sent anywhere for what is refused here.
     /// Errors: `invalid_request_uri`, the same for a name that was made up, has ended, was used up or is another
-    /// client's. Nobody is to be sent anywhere for it. `invalid_request` without `client_id`.
+    /// client's; `invalid_request` without `client_id`, and for a name and an object at once (RFC 9101 §5); those of a
+    /// request object, `invalid_request_object` and `temporarily_unavailable`.
     pub async fn open(
         query: Parameters,
-        snapshot: &Snapshot,
+        means: Means<'_>,
         store: &dyn Store,
         key: &hmac::Key,
-        now: UnixSeconds,
     ) -> Result<Self, OAuthError> {
-        let Some(name) = query.value("request_uri").filter(|name| name.starts_with(REQUEST_URI)) else {
-            return Ok(Self::said(query));
-        };
+        match (query.value("request_uri"), query.value(REQUEST)) {
+            (None, None) => Ok(Self::said(query)),
+            (None, Some(object)) => Self::signed(&query, object, means, key).await,
+            (Some(name), None) if name.starts_with(REQUEST_URI) => {
+                Self::pushed_before(&query, name, means, store, key).await
+            }
+            (Some(_), None) => Ok(Self::said(query)),
+            (Some(_), Some(_)) => {
+                let what = "`request` and `request_uri` do not stand side by side";
+                Err(OAuthError::new(Code::InvalidRequest, what))
+            }
+        }
+    }
+
+    /// RFC 9101 §6.3. What was opened in time is read as it was then.
+    async fn signed(
+        query: &Parameters,
+        object: &str,
+        means: Means<'_>,
+        key: &hmac::Key,
+    ) -> Result<Self, OAuthError> {
+        let client_id = query.required("client_id")?;
+        let unknown = || OAuthError::new(Code::InvalidRequest, "no client has this `client_id`");
+        let client = means.clients.by_id(client_id).ok_or_else(unknown)?;
+        // Before anything is computed for whoever sends it.
+        if client.must_push() {
+            let what = "the client must push its requests to the server";
+            return Err(OAuthError::new(Code::InvalidRequest, what));
+        }
+        if object.len() > MAX_IN_QUERY {
+            let what = "the request object is too long for a query; it can be pushed";
+            return Err(OAuthError::new(Code::InvalidRequestObject, what));
+        }
+        let opened_at = query.value(OPENED).and_then(|mark| opened(mark, object, key, means.now));
+        let opened_at = opened_at.unwrap_or(means.now);
+        let said = request_object::open(object, client, means, opened_at).await?;
+        let mark = mark(object, opened_at, key);
+        let after = query.value(AFTER).map(|after| (AFTER, after));
+        let own = [AFTER, OPENED];
+        let counts: Vec<_> = said.iter().filter(|(name, _)| !own.contains(name)).chain(after).collect();
+        let carried: Vec<_> =
+            [("client_id", client_id), (REQUEST, object), (OPENED, &mark)].into_iter().chain(after).collect();
+        let (carried, counts) = (Parameters::of(&carried), Parameters::of(&counts));
+        Ok(Self { carried, counts, pushed: None, signed: true })
+    }
+
+    async fn pushed_before(
+        query: &Parameters,
+        name: &str,
+        means: Means<'_>,
+        store: &dyn Store,
+        key: &hmac::Key,
+    ) -> Result<Self, OAuthError> {
+        let now = means.now;
         let client_id = query.required("client_id")?;
         let id = granted::name_of(name);
         let record = store.read(Kind::PushedRequest, &id, now).await?;
         let record = record.ok_or_else(|| dead("it was not pushed here, or ended long ago"))?;
         let body: PushedRecord = granted::parse(Kind::PushedRequest, &record.body)?;
-        let client = snapshot.clients.by_id(client_id).filter(|client| client.created_at.0 <= body.pushed_at);
+        let client = means.clients.by_id(client_id).filter(|client| client.created_at.0 <= body.pushed_at);
         if body.client_id != client_id || client.is_none() {
             return Err(dead("it was pushed by another client"));
         }
@@ -69,17 +127,22 @@ impl Asked {
             .into_iter()
             .chain(after)
             .collect();
-        Ok(Self { carried: Parameters::of(&carried), counts: Parameters::of(&counts), pushed: Some(id) })
+        Ok(Self {
+            carried: Parameters::of(&carried),
+            counts: Parameters::of(&counts),
+            pushed: Some(id),
+            signed: body.signed,
+        })
     }
 
     /// A request that stands in the query as it is.
     pub fn said(query: Parameters) -> Self {
-        Self { carried: query.clone(), counts: query, pushed: None }
+        Self { carried: query.clone(), counts: query, pushed: None, signed: false }
     }
 
     /// One that is about to be pushed.
-    pub(super) fn pushing(parameters: Parameters) -> Self {
-        Self { carried: Parameters::of(&[]), counts: parameters, pushed: Some(String::new()) }
+    pub(super) fn pushing(parameters: Parameters, signed: bool) -> Self {
+        Self { carried: Parameters::of(&[]), counts: parameters, pushed: Some(String::new()), signed }
     }
 
     /// What the query of each of its pages holds, so that the next one finds it again.
@@ -90,6 +153,11 @@ impl Asked {
     /// What counts.
     pub(super) fn parameters(&self) -> &Parameters {
         &self.counts
+    }
+
+    /// Whether the client has signed it.
+    pub(super) fn is_signed(&self) -> bool {
+        self.signed
     }
 
     /// What it is used up with, see [`use_up`].
@@ -107,6 +175,8 @@ pub(super) struct PushedRecord {
     pub(super) ends_at: u64,
     pub(super) parameters: Vec<(String, String)>,
     pub(super) pushed_at: u64,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub(super) signed: bool,
 }
 
 /// Uses a pushed request up: of any number of callers, on any number of nodes, one may answer the client.

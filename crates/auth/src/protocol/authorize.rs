@@ -86,7 +86,8 @@ impl Request {
     /// RFC 6749 §4.1.1; RFC 7636 §4.3; RFC 8707 §2; OpenID Connect Core §3.1.2.1.
     ///
     /// The client and the redirect URI first: before both are known to be good nobody is sent anywhere. From a client
-    /// that must push its requests, no address in the query is good (RFC 9126 §6).
+    /// that must push its requests, no address in the query is good (RFC 9126 §6), nor an unsigned one from a client that
+    /// must sign (RFC 9101 §10.5).
     pub fn read(
         asked: &Asked,
         snapshot: &Snapshot,
@@ -96,8 +97,13 @@ impl Request {
     ) -> Result<Self, Refused> {
         let parameters = asked.parameters();
         let (client, redirect_uri) = destination(parameters, snapshot).map_err(Refused::Page)?;
+        let unsigned = client.code_flow.require_signed_request_object && !asked.is_signed();
         if client.must_push() && asked.pushed().is_none() {
             let what = "the client must push its requests to the server";
+            return Err(Refused::Page(OAuthError::new(Code::InvalidRequest, what)));
+        }
+        if unsigned {
+            let what = "the client must sign its requests";
             return Err(Refused::Page(OAuthError::new(Code::InvalidRequest, what)));
         }
         let state = parameters.value("state");
@@ -373,6 +379,7 @@ pub async fn issue(
         family: random_id(randomness)?,
         granted_at: now.0,
         scope: request.scope.clone(),
+        session_ends_at: session.ends_at().0,
         sid: session.sid.clone(),
         sub: session.sub.clone(),
     };

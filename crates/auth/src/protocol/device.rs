@@ -237,6 +237,7 @@ pub async fn decide(
             family: random_id(randomness)?,
             granted_at: now.0,
             scope: device.scope.clone(),
+            session_ends_at: 0,
             sid: random_id(randomness)?,
             sub: session.sub.clone(),
         })),

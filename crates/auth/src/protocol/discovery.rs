@@ -4,8 +4,8 @@ use sealstone_jose::Algorithm;
 use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
 
-use super::dpop;
 use super::redirect::ResponseMode;
+use super::{dpop, request_object};
 use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
 
@@ -49,6 +49,8 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
     json!({
         "authorization_endpoint": issuer.endpoint(AUTHORIZE),
         "authorization_response_iss_parameter_supported": true,
+        "backchannel_logout_session_supported": true,
+        "backchannel_logout_supported": true,
         "claims_supported": [
             "acr", "amr", "aud", "auth_time", "email", "email_verified", "exp", "iat", "iss", "name", "nonce",
             "preferred_username", "sid", "sub",
@@ -66,17 +68,19 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
         "jwks_uri": issuer.endpoint(JWKS),
         "prompt_values_supported": ["none", "login", "consent", "select_account"],
         "pushed_authorization_request_endpoint": issuer.endpoint(PAR),
-        "request_parameter_supported": false,
+        "request_object_signing_alg_values_supported": request_object::ALGORITHMS.map(Algorithm::name),
+        "request_parameter_supported": true,
         "request_uri_parameter_supported": false,
         // A client can be registered so; not all of them are.
         "require_pushed_authorization_requests": false,
+        "require_signed_request_object": false,
         "response_modes_supported": ResponseMode::ALL.map(ResponseMode::name),
         "response_types_supported": ["code"],
         "revocation_endpoint": issuer.endpoint(REVOKE),
         "revocation_endpoint_auth_methods_supported": methods,
         "revocation_endpoint_auth_signing_alg_values_supported": assertions,
         "scopes_supported": ["openid", "profile", "email", "offline_access"],
-        "subject_types_supported": ["public"],
+        "subject_types_supported": ["pairwise", "public"],
         "tls_client_certificate_bound_access_tokens": certificates,
         "token_endpoint": issuer.endpoint(TOKEN),
         "token_endpoint_auth_methods_supported": methods,

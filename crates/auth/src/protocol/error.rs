@@ -43,6 +43,8 @@ pub enum Code {
     InvalidRedirectUri,
     /// RFC 6749 §5.2: malformed, repeated or contradictory parameters.
     InvalidRequest,
+    /// RFC 9101 §7.1: the request object is not good.
+    InvalidRequestObject,
     /// RFC 9101 §7.1: the name of a pushed request is not good.
     InvalidRequestUri,
     /// RFC 6749 §5.2: the scope is malformed or more than the client may have.
@@ -90,6 +92,7 @@ impl Code {
             Code::InvalidGrant => "invalid_grant",
             Code::InvalidRedirectUri => "invalid_redirect_uri",
             Code::InvalidRequest => "invalid_request",
+            Code::InvalidRequestObject => "invalid_request_object",
             Code::InvalidRequestUri => "invalid_request_uri",
             Code::InvalidScope => "invalid_scope",
             Code::InvalidTarget => "invalid_target",
@@ -121,9 +124,16 @@ impl OAuthError {
 }
 
 impl From<crate::Error> for OAuthError {
-    /// The peer learns that the server failed; the log learns why.
+    /// The peer learns that the server failed, and whether to try again; the log learns why.
     fn from(cause: crate::Error) -> Self {
-        Self { cause: Some(Box::new(cause)), ..Self::new(Code::ServerError, "the server could not answer") }
+        let error = match &cause {
+            crate::Error::StoreUnavailable { .. } => {
+                Self::new(Code::TemporarilyUnavailable, "the server cannot answer now")
+            }
+            _ => Self::new(Code::ServerError, "the server could not answer"),
+        };
+        let hint = cause.hint().map(Cow::Owned);
+        Self { cause: Some(Box::new(cause)), hint, ..error }
     }
 }
 

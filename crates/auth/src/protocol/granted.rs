@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::access_token::{self, NewToken};
 use super::token::{Ground, TokenResponse};
-use super::{Code, Confirmation, OAuthError, Parameters, id_token, target, token_refresh};
+use super::{Code, Confirmation, OAuthError, Parameters, id_token, subject, target, token_refresh};
 use crate::Error;
 use crate::client::{Client, Grant};
 use crate::clock::{CLOCK_SLACK_SECONDS, later};
@@ -42,9 +42,12 @@ pub struct Granted {
     /// The scopes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
+    /// When that session ends at the latest; 0 where there is none, or one that is not told.
+    #[serde(default)]
+    pub session_ends_at: u64,
     /// The session that the person had. A client knows it by another name: see [`sid_at`].
     pub sid: String,
-    /// The person, as the client knows them.
+    /// The person's own `sub`; what the client sees of it is in [`subject`].
     pub sub: String,
 }
 
@@ -57,6 +60,15 @@ impl Granted {
     /// Whether it was granted to this client and not to one that had its id before.
     pub fn is_for(&self, client: &Client) -> bool {
         self.client_id == client.id && client.created_at.0 <= self.granted_at
+    }
+
+    /// The same grant, whose access tokens end with the session unless it has `offline_access`: their ids begin with what
+    /// is revoked then. OpenID Connect Back-Channel Logout 1.0 §2.7.
+    pub(crate) fn in_session(mut self) -> Self {
+        if !self.has_scope("offline_access") {
+            self.family = format!("{}{IN_SESSION}{}", sid_at(&self.sid, &self.client_id), self.family);
+        }
+        self
     }
 
     /// Issues an access token for `audiences` and `scope`, which are within what was granted.
@@ -83,7 +95,7 @@ impl Granted {
             lifetime,
             more,
             scope,
-            subject: &self.sub,
+            subject: &subject::at(client, &self.sub, ground.pairwise_key),
         };
         let key = ground.signing_key(client)?;
         Ok((access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?, lifetime))
@@ -100,6 +112,7 @@ pub(crate) async fn issue(
     ground: Ground<'_>,
 ) -> Result<TokenResponse, OAuthError> {
     let audiences = target::narrowed(&granted.audiences, parameters)?;
+    subject::given(client, &granted.sub, ground.pairwise_key, ground.store, ground.now).await?;
     let (access_token, expires_in) =
         granted.access_token(client, &audiences, granted.scope.as_deref(), ground)?;
     let id_token = match granted.has_scope("openid") {
@@ -190,6 +203,9 @@ pub(crate) async fn end_family(
     tracing::warn!(family, "a family of tokens is revoked");
     Ok(())
 }
+
+/// What stands in the id of an access token between the session that it ends with and its family.
+pub(crate) const IN_SESSION: char = ':';
 
 /// The `sid` by which a client knows a session: OpenID Connect Back-Channel Logout 1.0 §2.1. Each client has another, so
 /// that two of them cannot tell by it that they have the same person before them. A session's own `sid` has 128 random bits

@@ -8,11 +8,13 @@
 //! | [`client_assertion`] | who asks, by a signed token | 7521, 7523, OpenID Connect Core §9 |
 //! | [`client_certificate`] | who asks, by mutual TLS; certificate-bound tokens | 8705 |
 //! | [`asked`], [`par`] | where a request of a client comes from; pushed requests | 9126 |
+//! | [`request_object`] | requests that the client has signed | 9101 |
 //! | [`authorize`], [`redirect`] | what a client asks of a person, and the way back | 6749 §3.1 and §4.1, 7636, 9207, OpenID Connect Core §3.1.2 |
 //! | [`granted`] | what a person has granted: code, family, tokens | 6749 §4.1.2 |
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
 //! | [`confirmation`] | what binds a token to its holder | 7800, 8705, 9449 |
 //! | [`dpop`] | who holds the key of a token, by a signed proof | 9449 |
+//! | `subject` | what a client sees of a person | OpenID Connect Core §8 |
 //! | `target` | what a token is good for | 6749 §3.3, 8707 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
 //! | [`token_exchange`] | token exchange | 8693 |
@@ -20,6 +22,7 @@
 //! | [`token_code`] | authorization code grant | 6749 §4.1.3, 7636 §4.6 |
 //! | [`device`], [`token_device`] | device authorization grant | 8628 |
 //! | [`token_refresh`] | refresh token grant, rotation | 6749 §6, 9700 §4.14 |
+//! | [`session_clients`], [`backchannel_logout`] | clients are told that a session has ended | OpenID Connect Back-Channel Logout 1.0 |
 //! | [`end_session`] | a client sends a person here to sign out | OpenID Connect RP-Initiated Logout 1.0 |
 //! | `id_token`, [`userinfo`] | who signed in | OpenID Connect Core §2 and §5.3 |
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
@@ -32,6 +35,7 @@
 pub mod access_token;
 pub mod asked;
 pub mod authorize;
+pub mod backchannel_logout;
 pub mod client_assertion;
 pub mod client_auth;
 pub mod client_certificate;
@@ -49,7 +53,10 @@ pub mod par;
 pub mod parameters;
 pub mod redirect;
 pub mod registration;
+pub mod request_object;
 pub mod revoke;
+pub mod session_clients;
+pub(crate) mod subject;
 pub(crate) mod target;
 pub mod token;
 pub mod token_client;

@@ -47,6 +47,11 @@ impl Parameters {
         Self(pairs.iter().map(owned).collect())
     }
 
+    /// Whether a parameter of this name may stand there more than once.
+    pub(crate) fn repeats(name: &str) -> bool {
+        REPEATABLE.contains(&name)
+    }
+
     /// The value of a parameter, `None` if it is absent or empty.
     pub fn value(&self, name: &str) -> Option<&str> {
         self.values(name).next()

@@ -7,7 +7,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use super::authorize::CodeRecord;
 use super::granted::{self, not_held};
 use super::token::{Ground, TokenResponse};
-use super::{Authenticated, OAuthError, Parameters};
+use super::{Authenticated, OAuthError, Parameters, session_clients};
 use crate::store::{Kind, Use};
 
 /// Issues the tokens that a code stands for.
@@ -26,6 +26,7 @@ pub async fn grant(
     let record = ground.store.read(Kind::Code, &id, ground.now).await?;
     let record = record.ok_or_else(|| not_held("no such code, or one that ended long ago"))?;
     let code: CodeRecord = granted::parse(Kind::Code, &record.body)?;
+    let code = CodeRecord { granted: code.granted.in_session(), ..code };
     // Before it is used up: another client must not be able to spoil it.
     if !code.granted.is_for(client) {
         return Err(not_held("the code was issued to another client"));
@@ -35,6 +36,7 @@ pub async fn grant(
         return Err(not_held("the code was used before: everything issued for it is revoked"));
     }
     check(&code, parameters, ground)?;
+    session_clients::join(&code.granted, ground.store, ground.now).await?;
     granted::issue(&code.granted, code.nonce.as_deref(), client, parameters, ground).await
 }
 

@@ -70,12 +70,18 @@ pub enum Kind {
     Device,
     /// Everything that one sign-in at one client has led to.
     Family,
+    /// A logout token that a client is to be sent, named by session and client.
+    LogoutToken,
+    /// Whom a pairwise subject means: the body is the person's own `sub`.
+    PairwiseSubject,
     /// An authorization request that a client has pushed, named by the hash of its `request_uri`.
     PushedRequest,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
     /// A person's session in a browser, named by the hash of its secret.
     Session,
+    /// Which clients got tokens in a session, and whether it has ended; named by the session's `sid`.
+    SessionClients,
     /// Where to find a person by their `sub`: the body is the username.
     Subject,
     /// A signing key, its state and its sealed secret.
@@ -96,7 +102,8 @@ impl Kind {
 
     /// The kinds whose records wait for their one use. Whether it came after a backup was made, nobody can know: so a
     /// restored store has none of them.
-    pub(crate) const AWAIT_THEIR_USE: [Kind; 1] = [Kind::Code];
+    pub(crate) const AWAIT_THEIR_USE: [Kind; 4] =
+        [Kind::Code, Kind::Device, Kind::PushedRequest, Kind::UserCode];
 
     /// The name in the database.
     pub const fn name(self) -> &'static str {
@@ -106,9 +113,12 @@ impl Kind {
             Kind::Consent => "consent",
             Kind::Device => "device",
             Kind::Family => "family",
+            Kind::LogoutToken => "logout-token",
+            Kind::PairwiseSubject => "pairwise-subject",
             Kind::PushedRequest => "pushed-request",
             Kind::Revocation => "revocation",
             Kind::Session => "session",
+            Kind::SessionClients => "session-clients",
             Kind::SigningKey => "signing-key",
             Kind::SingleUse => "single-use",
             Kind::Subject => "subject",

@@ -19,27 +19,64 @@ pub const AUTHORIZE: &str = "/authorize?client_id=shop&response_type=code\
     &redirect_uri=https%3A%2F%2Fshop.example%2Fcallback&code_challenge=E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM\
     &code_challenge_method=S256&state=s&scope=openid+offline_access";
 
-/// A form that can be sent more than once.
+/// A request that can be sent more than once: a form, or, without a body, a question by GET.
 #[derive(Clone, Debug)]
 pub struct Form {
-    path: &'static str,
+    path: String,
     authorization: Option<String>,
-    body: Bytes,
+    cookie: Option<String>,
+    body: Option<Bytes>,
 }
 
 impl Form {
     pub fn request(&self) -> Request<Full<Bytes>> {
-        let mut request = Request::post(format!("{ISSUER}{}", self.path))
-            .header("content-type", "application/x-www-form-urlencoded");
-        if let Some(authorization) = &self.authorization {
-            request = request.header("authorization", authorization);
+        let address = format!("{ISSUER}{}", self.path);
+        let mut request = match self.body {
+            Some(_) => Request::post(address).header("content-type", "application/x-www-form-urlencoded"),
+            None => Request::get(address),
+        };
+        for (name, value) in [("authorization", &self.authorization), ("cookie", &self.cookie)] {
+            if let Some(value) = value {
+                request = request.header(name, value);
+            }
         }
-        request.body(Full::from(self.body.clone())).unwrap()
+        if self.cookie.is_some() && self.body.is_some() {
+            // As a browser sends it from the page that holds the form.
+            request = request.header("sec-fetch-site", "same-origin").header("origin", "null");
+        }
+        request.body(Full::from(self.body.clone().unwrap_or_default())).unwrap()
     }
 
-    fn new(path: &'static str, authorization: Option<&str>, body: String) -> Self {
-        Self { path, authorization: authorization.map(str::to_owned), body: body.into() }
+    fn new(path: &str, authorization: Option<&str>, body: String) -> Self {
+        let authorization = authorization.map(str::to_owned);
+        Self { path: path.to_owned(), authorization, cookie: None, body: Some(body.into()) }
     }
+}
+
+/// What a browser with this cookie asks for.
+pub fn browse(path: &str, cookie: &str) -> Form {
+    Form { path: path.to_owned(), authorization: None, cookie: Some(cookie.to_owned()), body: None }
+}
+
+/// A form that a browser with this cookie sends.
+pub fn submit(path: &str, cookie: &str, fields: &[(&str, &str)]) -> Form {
+    let fields: Vec<_> = fields.iter().map(|(name, value)| format!("{name}={}", encode(value))).collect();
+    Form { body: Some(fields.join("&").into()), ..browse(path, cookie) }
+}
+
+/// The request of [`AUTHORIZE`], pushed.
+pub fn push() -> Form {
+    let (_, query) = AUTHORIZE.split_once('?').unwrap_or_default();
+    Form::new("/par", None, query.to_owned())
+}
+
+pub fn device_authorization() -> Form {
+    Form::new("/device_authorization", None, "client_id=tv&scope=openid".into())
+}
+
+pub fn device_code(code: &str) -> Form {
+    let kind = "urn:ietf:params:oauth:grant-type:device_code";
+    Form::new("/token", None, format!("grant_type={kind}&client_id=tv&device_code={code}"))
 }
 
 pub fn get(path: &str) -> Builder {

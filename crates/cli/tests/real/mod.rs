@@ -3,6 +3,7 @@
 
 pub mod forms;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::net::SocketAddr;
@@ -37,6 +38,7 @@ pub struct House {
     pub service: String,
     /// The session cookie of the person.
     pub cookie: String,
+    typing: tokio::sync::Mutex<()>,
 }
 
 impl House {
@@ -46,12 +48,14 @@ impl House {
         write_config(directory.path(), "sealstone.toml", "data");
         let key = || PrivateKey::generate(Algorithm::Es256).unwrap();
         let (worker, ci) = (key(), key());
-        let mut house = Self { directory, worker, ci, service: String::new(), cookie: String::new() };
+        let (service, cookie, typing) = (String::new(), String::new(), tokio::sync::Mutex::default());
+        let mut house = Self { directory, worker, ci, service, cookie, typing };
         let set = |key: &PrivateKey| JwkSet::new([key.public().clone()]).unwrap().to_json();
         fs::write(house.path("worker.jwks"), set(&house.worker)).unwrap();
         fs::write(house.path("ci.jwks"), set(&house.ci)).unwrap();
         house.run("client add --id shop --auth-method none --alg ES256 --redirect-uri https://shop.example/callback \
                    --scope openid --scope offline_access --consent-implied");
+        house.run("client add --id tv --auth-method none --alg ES256 --grant device_code --scope openid");
         house.run("client add --id worker --auth-method private_key_jwt --alg ES256 --jwks worker.jwks");
         house.service =
             house.basic("service", "--grant client_credentials --grant jwt-bearer --scope deploy");
@@ -112,7 +116,9 @@ impl House {
 }
 
 pub fn sealstone(directory: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_sealstone"));
+    // A long run takes a program that no build replaces meanwhile.
+    let program = std::env::var_os("SEALSTONE_PROGRAM").unwrap_or(env!("CARGO_BIN_EXE_sealstone").into());
+    let mut command = Command::new(program);
     command.current_dir(directory).env("TMPDIR", directory).stdin(Stdio::null());
     command
 }
@@ -132,7 +138,7 @@ pub struct Server {
     child: Child,
     pub address: SocketAddr,
     pub certificate: Vec<u8>,
-    pub log: Arc<Mutex<Vec<String>>>,
+    log: Arc<Mutex<Vec<String>>>,
 }
 
 impl Server {
@@ -149,9 +155,10 @@ impl Server {
                 {
                     let _ = said.send(address.split(' ').next().unwrap().parse().unwrap());
                 }
-                // Each request is a line; the others are few.
-                if !line.contains(" INFO ") {
-                    kept.lock().unwrap().push(line);
+                // What the server refuses is a warning; what it could not do is an error.
+                let mut kept = kept.lock().unwrap();
+                if line.contains(" ERROR ") && kept.len() < 100 {
+                    kept.push(line);
                 }
             }
         });
@@ -194,8 +201,9 @@ impl Server {
         Wire::open(self.address, &self.certificate).await.unwrap()
     }
 
-    pub fn said(&self, what: &str) -> bool {
-        self.log.lock().unwrap().iter().any(|line| line.contains(what))
+    /// The errors in its log, as far as they are few.
+    pub fn errors(&self) -> Vec<String> {
+        self.log.lock().unwrap().clone()
     }
 }
 
@@ -231,6 +239,24 @@ impl Answer {
     /// A member of the answer that is text.
     pub fn member(&self, name: &str) -> Option<String> {
         Some(self.json()[name].as_str()?.to_owned())
+    }
+
+    /// Whether it is what somebody wants who uses something up: a token, or a code on its way to the client.
+    pub fn grants(&self) -> bool {
+        (self.status == 200 && self.json()["access_token"].is_string()) || self.code().is_some()
+    }
+
+    /// The code that the person is sent back with.
+    pub fn code(&self) -> Option<String> {
+        let (_, query) = self.header("location").split_once('?')?;
+        query.split('&').find_map(|pair| pair.strip_prefix("code=")).map(str::to_owned)
+    }
+
+    /// The value of a hidden field of a page.
+    pub fn field(&self, name: &str) -> Option<String> {
+        let html = self.text();
+        let (_, rest) = html.split_once(&format!("name=\"{name}\" value=\""))?;
+        Some(rest.split('"').next()?.replace("&#38;", "&").replace("&amp;", "&"))
     }
 
     pub fn header(&self, name: &str) -> &str {
@@ -274,44 +300,63 @@ impl Wire {
 
     /// A code for the person whose cookie this is.
     pub async fn code(&self, cookie: &str) -> Result<Option<String>, Lost> {
-        let request = forms::get(forms::AUTHORIZE).header("cookie", cookie).body(Full::default()).unwrap();
-        let answer = self.send(request).await?;
-        let location = answer.header("location");
-        let query = location.split_once('?').map_or("", |(_, query)| query);
-        Ok(query.split('&').find_map(|pair| pair.strip_prefix("code=")).map(str::to_owned))
+        Ok(self.post(forms::browse(forms::AUTHORIZE, cookie)).await?.code())
+    }
+
+    /// Opens a request that was pushed just now.
+    pub async fn pushed(&self, cookie: &str) -> Result<Option<forms::Form>, Lost> {
+        let Some(uri) = self.post(forms::push()).await?.member("request_uri") else { return Ok(None) };
+        let path = format!("/authorize?client_id=shop&request_uri={}", forms::encode(&uri));
+        Ok(Some(forms::browse(&path, cookie)))
+    }
+
+    /// Asks for the tokens of a device that the person has let in just now.
+    pub async fn device(&self, house: &House) -> Result<Option<forms::Form>, Lost> {
+        let cookie = &house.cookie;
+        let device = self.post(forms::device_authorization()).await?;
+        let (Some(code), Some(user_code)) = (device.member("device_code"), device.member("user_code")) else {
+            return Ok(None);
+        };
+        // One person types one code after the other: whoever types many at once is guessing.
+        let _typing = house.typing.lock().await;
+        let mut page = self.post(forms::browse("/device", cookie)).await?;
+        for decision in [None, Some(("decision", "allow"))] {
+            let Some(token) = page.field("form_token") else { return Ok(None) };
+            let fields: Vec<_> = [("user_code", user_code.as_str()), ("form_token", token.as_str())]
+                .into_iter()
+                .chain(decision)
+                .collect();
+            page = self.post(forms::submit("/device", cookie, &fields)).await?;
+        }
+        Ok((page.status == 200).then(|| forms::device_code(&code)))
     }
 }
 
-/// Signs Ada in as a browser does; returns the cookie of her session.
+/// Signs Ada in as a browser does; returns the cookies that she has then.
 async fn sign_in(wire: &mut Wire) -> String {
     let page = wire.send(forms::get(forms::AUTHORIZE).body(Full::default()).unwrap()).await.unwrap();
-    let cookie = |answer: &Answer| {
-        let all = answer.headers.get_all("set-cookie").into_iter();
-        let pairs = all.map(|value| value.to_str().unwrap().split(';').next().unwrap().to_owned());
-        pairs.filter(|pair| !pair.ends_with('=')).collect::<Vec<_>>().join("; ")
+    let mut jar = BTreeMap::new();
+    let mut keep = |answer: &Answer| {
+        for value in answer.headers.get_all("set-cookie") {
+            let pair = value.to_str().unwrap().split(';').next().unwrap();
+            let (name, value) = pair.split_once('=').unwrap();
+            jar.insert(name.to_owned(), value.to_owned());
+        }
+        let held = jar.iter().filter(|(_, value)| !value.is_empty());
+        held.map(|(name, value)| format!("{name}={value}")).collect::<Vec<_>>().join("; ")
     };
-    let html = page.text();
-    let field = |name: &str| {
-        let (_, rest) = html.split_once(&format!("name=\"{name}\" value=\"")).expect(&html);
-        rest.split('"').next().unwrap().replace("&#38;", "&").replace("&amp;", "&")
-    };
+    let (token, query) = (page.field("form_token").unwrap(), page.field("continue_query").unwrap());
     let fields = [
-        ("username", "ada".to_owned()),
-        ("password", PASSWORD.to_owned()),
-        ("form_token", field("form_token")),
-        ("continue_query", field("continue_query")),
+        ("username", "ada"),
+        ("password", PASSWORD),
+        ("form_token", token.as_str()),
+        ("continue_query", query.as_str()),
     ];
-    let body = fields.map(|(name, value)| format!("{name}={}", forms::encode(&value))).join("&");
-    let request = Request::post(format!("{ISSUER}/login"))
-        .header("content-type", "application/x-www-form-urlencoded")
-        .header("sec-fetch-site", "same-origin")
-        .header("origin", "null")
-        .header("cookie", cookie(&page))
-        .body(Full::from(body))
-        .unwrap();
-    let answer = wire.send(request).await.unwrap();
+    let answer = wire.post(forms::submit("/login", &keep(&page), &fields)).await.unwrap();
     assert_eq!(answer.status, 303, "{}", answer.text());
-    cookie(&answer)
+    // The next page with a form brings the cookie that its forms are bound to.
+    let cookie = keep(&answer);
+    keep(&wire.post(forms::browse("/device", &cookie)).await.unwrap())
 }
 
 /// Chance that can be repeated: splitmix64.

@@ -21,10 +21,9 @@ use zeroize::Zeroizing;
 
 use super::answer::{self, Refusal};
 use super::resource::{Resource, Shown};
-use super::{App, audited, read_json};
+use super::{App, read_json};
 use crate::Error;
 use crate::admin::Admin;
-use crate::audit::What;
 use crate::client::Client;
 use crate::client::metadata::{Metadata, plain};
 use crate::protocol::{Code, OAuthError};
@@ -149,14 +148,7 @@ async fn endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Respon
             _ => Vec::new(),
         };
         let page = Page::of(head.uri.query().unwrap_or_default()).map_err(refused)?;
-        let action = format!("{} {}", asked.method, asked.pattern);
-        let mut done = asked.carry_out(&app, &by, &body, page).await;
-        if let Ok(response) = &mut done
-            && head.method != Method::GET
-        {
-            let did = audited::event(&app, What::AdminDone).with("client", &by).with("action", &action);
-            audited::tell(response, did);
-        }
+        let done = asked.carry_out(&app, &by, &body, page).await;
         // What was changed holds here at once; other servers follow within their poll.
         if head.method != Method::GET {
             app.live.refresh(app.clock.now()).await.map_err(|cause| refused(cause.into()))?;
@@ -199,7 +191,7 @@ impl Asked {
     }
 
     async fn carry_out(self, app: &App, by: &str, body: &[u8], page: Page) -> Result<Response, Refusal> {
-        let admin = &app.admin;
+        let admin = &app.admin.acting_for(by);
         let ok = |value: Value| answer::json_for(by, &value);
         let created = |value: Value| answer::json_with(StatusCode::CREATED, by, &value);
         let failed = |cause| told(cause, by);
@@ -306,7 +298,7 @@ impl Asked {
                 ok(page.cut("sessions", sessions.iter().map(|one| (one.sid.as_str(), session_of(one)))))
             }
             ("DELETE", "/users/{username}/sessions") => {
-                admin.end_sessions(place).await.map_err(failed)?;
+                admin.sign_out(place).await.map_err(failed)?;
                 Ok(answer::nothing(by))
             }
             _ => Err(Refusal::NotFound),

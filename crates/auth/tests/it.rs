@@ -32,6 +32,7 @@ mod keys;
 mod limits;
 mod logout;
 mod logs;
+mod metrics;
 mod mtls;
 mod mtls_wire;
 mod pairwise;

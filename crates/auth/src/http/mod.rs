@@ -9,6 +9,7 @@ mod end_session;
 mod forms;
 mod gate;
 mod limited;
+pub(crate) mod measured;
 mod origin;
 mod pages;
 mod par;
@@ -20,7 +21,7 @@ mod serve;
 mod userinfo;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::Guard;
@@ -40,6 +41,7 @@ use crate::client::{Client, Grant};
 use crate::clock::Clock;
 use crate::config;
 use crate::issuer::Issuer;
+use crate::metrics::Metrics;
 use crate::outbound::KeySets;
 use crate::people::People;
 use crate::protocol::client_auth::{Means, Proof, Shown};
@@ -88,12 +90,15 @@ pub(crate) struct App {
     pub(crate) max_body_bytes: usize,
     pub(crate) max_lifetime_seconds: u64,
     pub(crate) metadata: Bytes,
+    pub(crate) metrics: Arc<Metrics>,
     /// Who is believed about where a request comes from.
     pub(crate) origins: Origins,
     /// How long a pushed request may be opened.
     pub(crate) par_lifetime_seconds: u64,
     pub(crate) people: People,
     pub(crate) ready: AtomicBool,
+    /// When the store was last looked at for what others changed.
+    pub(crate) refreshed_at: AtomicU64,
     pub(crate) registration: config::Registration,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
@@ -207,6 +212,7 @@ async fn token_response(app: &App, request: Request<Body>, asked: &mut Asked) ->
     let granted =
         token::answer(&caller, &form.parameters, ground).await.map_err(|error| by(&caller, error))?;
     let mut response = answer::private_json(&caller, &granted)?;
+    app.metrics.issued(asked.grant, caller.client().algorithm);
     if app.audit.is_some() {
         audited::tell(&mut response, audited::issued(app, caller.client(), &granted, *asked));
     }

@@ -3,6 +3,8 @@
 
 mod admin_api;
 mod assertions;
+mod audit;
+mod audit_chain;
 mod authority;
 mod backchannel;
 mod client_secret_jwt;

@@ -81,7 +81,7 @@ const FAULTS: &[Fault] = &[
         "unknown key `max_conections`",
         "did you mean `max_connections`?",
     ),
-    ("\n[nonsense]", Some((2, 2)), "unknown key `nonsense`", "expected one of `audit`"),
+    ("\n[nonsense]", Some((2, 2)), "unknown key `nonsense`", "expected one of `admin`"),
     ("[audit]\nmax_file_bytes = 4096", Some((2, 1)), "`max_file_bytes` is too small", "at least 65536"),
     ("[audit]\nwhen_full = \"wait\"", Some((2, 13)), "unknown value `wait`", "expected `drop` or `refuse`"),
     ("[http]\nmax_body_bytes = 0", Some((2, 18)), "invalid value: integer `0`", "nonzero"),

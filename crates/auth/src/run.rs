@@ -97,7 +97,7 @@ impl Server {
         let now = world.clock.now();
         let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
         let (clock, chance) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
-        let audit = Audit::open(&config.audit, &config.data_dir, &sealer, clock, chance)?;
+        let audit = Audit::open(&config.audit, &config.data_dir, &sealer, clock, chance)?.map(Arc::new);
         let algorithms = config.tokens.algorithms.clone();
         let (policy, randomness) = (Policy::of(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
@@ -107,7 +107,7 @@ impl Server {
         let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
         let (clock, randomness) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
-        let book = Book::of(&config.audit, &config.data_dir, Arc::clone(&world.randomness));
+        let book = audit.as_ref().map(Book::of_server);
         let outbound = Outbound::new(&config.outbound, Arc::clone(&world.resolver));
         let admin = Admin::new(&config, Arc::clone(&store), clock, randomness).with_book(book);
         let admin = admin.with_sealer(Arc::clone(live.sealer())).with_outbound(outbound);

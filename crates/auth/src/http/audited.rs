@@ -10,6 +10,7 @@ use hyper::Method;
 use serde::Deserialize;
 
 use super::App;
+use super::admin::ADMIN;
 use super::answer::Seen;
 use super::serve::Peer;
 use crate::audit::{Event, Slot, What};
@@ -33,15 +34,19 @@ fn route(app: &App, method: &Method, path: &str) -> Option<Route> {
         discovery::END_SESSION => (None, What::SignOutRefused),
         // The other pages decide nothing by being looked at.
         _ if method == Method::GET => return None,
-        discovery::DEVICE | discovery::DEVICE_AUTHORIZATION | discovery::PAR => {
-            (None, What::AuthorizationRefused)
-        }
         discovery::TOKEN => (None, What::TokenRefused),
+        discovery::PAR => (Some(What::PushAccepted), What::PushRefused),
+        discovery::DEVICE_AUTHORIZATION => (Some(What::DeviceAsked), What::DeviceRefused),
+        discovery::DEVICE => (None, What::DeviceRefused),
         discovery::INTROSPECT => (reading(What::TokenIntrospected), What::IntrospectionRefused),
         discovery::REVOKE => (None, What::RevocationRefused),
         "/login" | "/passkey" => (None, What::SignInFailed),
         "/logout" => (None, What::SignOutRefused),
         "/passkeys" => (None, What::PasskeyRefused),
+        path if path.starts_with(ADMIN) => (None, What::AdminRefused),
+        path if path.starts_with(discovery::REGISTER) => {
+            (Some(What::RegistrationDone), What::RegistrationRefused)
+        }
         _ => return None,
     };
     Some(Route { good, refused })

@@ -67,7 +67,7 @@ pub(crate) struct App {
     pub(crate) admin_api: bool,
     pub(crate) anchors: Anchors,
     /// Where decisions are written down, if they are.
-    pub(crate) audit: Option<Audit>,
+    pub(crate) audit: Option<Arc<Audit>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) device: config::Device,
     pub(crate) dpop: Dpop,

@@ -4,6 +4,7 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 
 use super::Admin;
 use crate::Error;
+use crate::audit::What;
 use crate::clock::later;
 use crate::keys::{self, Policy, Stage, State, Step, retire_at_once, successor};
 use crate::store::{Kind, Version};
@@ -52,8 +53,9 @@ impl Admin {
             let what = format!("{} is not one of `tokens.algorithms`", algorithm.name());
             return Err(Error::Key { what });
         }
-        let steps = successor(&self.stages().await?, algorithm);
-        self.carry_out(steps.into_iter().collect()).await?;
+        if let Some(step) = successor(&self.stages().await?, algorithm) {
+            self.carry_out(vec![step]).await?;
+        }
         let keys = self.list_signing_keys().await?.into_iter();
         let of = keys.filter(|key| key.stage.algorithm == algorithm && key.stage.state.is_published());
         let last = of.max_by_key(|key| key.stage.sequence);
@@ -83,12 +85,14 @@ impl Admin {
     }
 
     async fn carry_out(&self, steps: Vec<Step>) -> Result<(), Error> {
-        if steps.is_empty() {
-            return Ok(());
-        }
+        self.can_note().await?;
         let (sealer, now) = (self.sealer().await?, self.clock.now());
         for step in steps {
+            let (Step::Create { algorithm, sequence, state } | Step::Move { algorithm, sequence, state }) =
+                step;
             keys::apply(step, &*self.store, &sealer, &*self.randomness, now).await?;
+            let moved = format!("{} {}", keys::record_id(algorithm, sequence), state.name());
+            self.note(What::KeyMoved, "key", &moved).await?;
         }
         Ok(())
     }

@@ -4,10 +4,11 @@
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { createServer } from "node:http";
+import { request as ask } from "node:https";
 import path from "node:path";
 import axe from "axe-core";
 import { chromium } from "playwright-core";
-import { PASSWORD, Server } from "./server.mjs";
+import { CALLBACK, PASSWORD, Server } from "./server.mjs";
 
 const PICTURES = process.argv[2];
 const QUERY = "response_type=code&client_id=shop&state=a%20b";
@@ -32,6 +33,12 @@ try {
   for (const screen of Object.keys(SCREENS)) {
     for (const colorScheme of ["light", "dark"]) {
       await step(`pages, ${screen}, ${colorScheme}`, () => look(screen, colorScheme));
+    }
+  }
+  await step("a device is let in, by keyboard alone", deviceByKeyboard);
+  for (const screen of Object.keys(SCREENS)) {
+    for (const colorScheme of ["light", "dark"]) {
+      await step(`consent and device, ${screen}, ${colorScheme}`, () => lookFurther(screen, colorScheme));
     }
   }
   await step("text at twice its size", largeText);
@@ -166,6 +173,97 @@ async function look(screen, colorScheme) {
     await see("signed-out");
     await page.goto(`${server.issuer}/login?%C3%A4${"x".repeat(8192)}`);
     await see("error");
+  });
+}
+
+/** The device's side: no browser. */
+function post(address, form) {
+  return new Promise((resolve, reject) => {
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const sent = ask(`${server.issuer}${address}`, { method: "POST", rejectUnauthorized: false, headers }, (answer) => {
+      let body = "";
+      answer.on("data", (piece) => { body += piece; });
+      answer.on("end", () => resolve({ status: answer.statusCode, ...JSON.parse(body) }));
+    });
+    sent.on("error", reject);
+    sent.end(new URLSearchParams({ client_id: "tv", ...form }).toString());
+  });
+}
+
+function device() {
+  return post("/device_authorization", { scope: "openid profile films:read" });
+}
+
+function poll(asked) {
+  return post("/token", { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code: asked.device_code });
+}
+
+async function signIn(page) {
+  await page.getByLabel("Username").fill("alice");
+  await page.getByLabel("Password").fill(PASSWORD);
+  await page.getByRole("button", { name: "Sign in" }).click();
+}
+
+async function deviceByKeyboard() {
+  await person({ javaScriptEnabled: false }, async (page) => {
+    const asked = await device();
+    assert.equal((await poll(asked)).error, "authorization_pending");
+    await page.goto(asked.verification_uri);
+    await signIn(page);
+    assert.equal(await page.title(), "Connect a device");
+    assert.equal(await focused(page), "user_code");
+    await page.keyboard.type("bbbbbbbb");
+    await page.keyboard.press("Enter");
+    await page.getByRole("alert").waitFor();
+    const field = page.getByLabel("Code");
+    assert.match(await page.locator(`#${await field.getAttribute("aria-describedby")}`).textContent(), /No device waits/);
+    await field.fill(asked.user_code.toLowerCase().replace("-", " "));
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Connect this device?" }).waitFor();
+    await page.getByText(asked.user_code, { exact: true }).waitFor();
+    await page.keyboard.press("Tab");
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), "Connect");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Device connected" }).waitFor();
+    const tokens = await poll(asked);
+    assert.equal(tokens.status, 200, JSON.stringify(tokens));
+    assert.ok(tokens.id_token);
+  });
+}
+
+/** The pages that somebody sees who has signed in for a client or a device. */
+async function lookFurther(screen, colorScheme) {
+  await person({ ...SCREENS[screen], colorScheme }, async (page) => {
+    const see = async (name) => {
+      const wide = await page.evaluate(() => document.documentElement.scrollWidth > document.documentElement.clientWidth);
+      assert.ok(!wide, `${name} must be scrolled sideways`);
+      if (PICTURES) await page.screenshot({ fullPage: true, path: path.join(PICTURES, `${name}-${screen}-${colorScheme}.png`) });
+      await examine(page, name);
+    };
+    const query = new URLSearchParams({
+      client_id: "films", response_type: "code", redirect_uri: CALLBACK, scope: "openid profile email films:read", state: "s",
+      code_challenge: "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM", code_challenge_method: "S256",
+    });
+    await page.goto(`${server.issuer}/authorize?${query}`);
+    await signIn(page);
+    await page.getByRole("heading", { name: "Allow access?" }).waitFor();
+    await see("consent");
+    const asked = await device();
+    await page.goto(asked.verification_uri_complete);
+    assert.equal(await page.getByLabel("Code").inputValue(), asked.user_code);
+    await see("device");
+    await page.getByLabel("Code").fill("BBBB-BBBB");
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("alert").waitFor();
+    await see("device-failed");
+    await page.getByLabel("Code").fill(asked.user_code);
+    await page.getByRole("button", { name: "Continue" }).click();
+    await page.getByRole("heading", { name: "Connect this device?" }).waitFor();
+    await see("device-confirm");
+    await page.getByRole("button", { name: "Do not connect" }).click();
+    await page.getByRole("heading", { name: "Device not connected" }).waitFor();
+    await see("device-done");
+    assert.equal((await poll(asked)).error, "access_denied");
   });
 }
 

@@ -11,6 +11,9 @@ const SEALSTONE = process.env.SEALSTONE ?? path.resolve("../../target/debug/seal
 
 export const PASSWORD = "correct horse battery staple";
 
+/** Nobody listens there: the browser is answered by the test. */
+export const CALLBACK = "https://films.example/callback";
+
 export class Server {
   /**
    * Over TLS at an address, or without it at `localhost`, where browsers allow passkeys. `client` is said of its client
@@ -30,6 +33,10 @@ export class Server {
     ].join("\n"));
     const server = new Server(folder, config);
     server.run(["client", "add", "--id", "shop", "--name", "The Corner Shop", ...client]);
+    server.run(["client", "add", "--id", "films", "--name", "The Film Archive", "--auth-method", "none", "--redirect-uri", `${CALLBACK}`,
+      "--scope", "openid", "--scope", "profile", "--scope", "email", "--scope", "films:read"]);
+    server.run(["client", "add", "--id", "tv", "--name", "Living Room Television", "--auth-method", "none", "--grant", "device_code",
+      "--scope", "openid", "--scope", "profile", "--scope", "films:read"]);
     server.run(["user", "add", "alice", "--name", "Alice Archer", "--password-stdin"], PASSWORD);
     await server.listen();
     return server;

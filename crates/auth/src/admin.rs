@@ -4,6 +4,8 @@
 
 mod issuers;
 mod profile;
+mod sessions;
+mod signing_keys;
 mod users;
 
 use std::collections::BTreeSet;
@@ -13,21 +15,24 @@ use std::sync::Arc;
 use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 
+use zeroize::Zeroizing;
+
 use crate::Error;
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, KeySource, Profile, SharedSecret,
+    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, SecretHash, SharedSecret,
 };
-use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id};
+use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
 use crate::data_dir;
-use crate::keys::Sealer;
+use crate::keys::{Policy, Sealer};
 use crate::outbound;
 use crate::people::Passwords;
 use crate::protocol::target::is_scope_token;
 use crate::store::{Kind, NewRecord, Sqlite, Store, Version, Write};
 use crate::trusted::SubjectRule;
 
+pub use signing_keys::SigningKey;
 pub use users::NewUser;
 
 /// The lifetime of tokens where a client names none.
@@ -46,6 +51,7 @@ pub struct Admin {
     data_dir: PathBuf,
     /// Who this server is, as far as the configuration says.
     issuer: Option<String>,
+    key_policy: Policy,
     max_lifetime_seconds: u64,
     passwords: Passwords,
     randomness: Arc<dyn Randomness>,
@@ -90,6 +96,8 @@ pub struct NewClient {
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
     pub id: Option<String>,
+    /// How it takes part when a person signs out.
+    pub logout: Logout,
     /// A name for people.
     pub name: String,
     /// What it is to be held to besides.
@@ -155,6 +163,7 @@ impl Default for NewClient {
             tls_client_certificate_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
+            logout: Logout::default(),
             name: String::new(),
             profile: None,
             resources: Vec::new(),
@@ -189,6 +198,7 @@ impl Admin {
             configured: config.trusted_issuers.iter().map(|one| (one.issuer.clone(), one.rule())).collect(),
             data_dir: config.data_dir.clone(),
             issuer: config.issuer.clone(),
+            key_policy: Policy::of(config),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             passwords: config.passwords.pool(),
             randomness,
@@ -207,30 +217,98 @@ impl Admin {
     /// again.
     /// Errors: `ClientInvalid`, `ClientExists`.
     pub async fn add_client(&self, new: NewClient) -> Result<(Client, Option<ClientSecret>), Error> {
+        self.insert_client(new, None).await
+    }
+
+    /// Registers a client that comes by itself, and draws what it will manage its registration with, RFC 7592 §3.
+    /// Errors: those of [`add_client`](Self::add_client).
+    pub(crate) async fn register_client(
+        &self,
+        new: NewClient,
+    ) -> Result<(Client, Option<ClientSecret>, Zeroizing<String>), Error> {
+        let token = random_secret(&*self.randomness, 32)?;
+        let (client, secret) = self.insert_client(new, Some(SecretHash::of(&token))).await?;
+        Ok((client, secret, token))
+    }
+
+    /// Registers a client in another way. It keeps its id and its secret, which is drawn anew only for another method.
+    /// Of two changes at once the later one counts.
+    /// Errors: `ClientInvalid`, `ClientUnknown`.
+    pub(crate) async fn change_client(
+        &self,
+        id: &str,
+        new: NewClient,
+    ) -> Result<(Client, Option<ClientSecret>), Error> {
+        self.check(id, &new)?;
+        loop {
+            let now = self.clock.now();
+            let found = self.store.read(Kind::Client, id, now).await?;
+            let record = found.ok_or_else(|| Error::ClientUnknown { id: id.to_owned() })?;
+            let was = Client::from_record(&record)?;
+            let has_secret =
+                was.authentication.secret_hash().is_some() || was.authentication.shared_secret().is_some();
+            let keeps = has_secret && new.authentication.method() == was.authentication.method();
+            let (authentication, secret) = match keeps {
+                true => (was.authentication, None),
+                false => self.enrol(id, new.authentication.clone()).await?,
+            };
+            let client = made(id, new.clone(), authentication, was.registration, was.created_at);
+            let body = client.to_body()?;
+            let next = NewRecord { kind: Kind::Client, id: id.to_owned(), expires_at: None, body };
+            if let Write::Done(_) = self.store.replace(next, record.version, now).await? {
+                return Ok((client, secret));
+            }
+        }
+    }
+
+    /// Draws a new secret for a client; the old one is over.
+    /// Errors: `ClientUnknown`; `ClientInvalid` for a client whose method has none.
+    pub async fn renew_secret(&self, id: &str) -> Result<(Client, ClientSecret), Error> {
+        loop {
+            let now = self.clock.now();
+            let found = self.store.read(Kind::Client, id, now).await?;
+            let record = found.ok_or_else(|| Error::ClientUnknown { id: id.to_owned() })?;
+            let was = Client::from_record(&record)?;
+            let again = match &was.authentication {
+                Authentication::ClientSecretBasic(_) => NewAuthentication::ClientSecretBasic,
+                Authentication::ClientSecretPost(_) => NewAuthentication::ClientSecretPost,
+                Authentication::ClientSecretJwt(shared) => {
+                    NewAuthentication::ClientSecretJwt(shared.algorithm, shared.audience)
+                }
+                _ => NewAuthentication::None,
+            };
+            let (authentication, secret) = self.enrol(id, again).await?;
+            let Some(secret) = secret else {
+                let what = format!("{} has none", was.authentication.method().name());
+                let hint = "only a client that authenticates with a secret can be given a new one".to_owned();
+                return Err(Error::ClientInvalid { field: "secret", what, hint });
+            };
+            let client = Client { authentication, ..was };
+            let next = NewRecord {
+                kind: Kind::Client,
+                id: id.to_owned(),
+                expires_at: None,
+                body: client.to_body()?,
+            };
+            if let Write::Done(_) = self.store.replace(next, record.version, now).await? {
+                return Ok((client, secret));
+            }
+        }
+    }
+
+    async fn insert_client(
+        &self,
+        new: NewClient,
+        registration: Option<SecretHash>,
+    ) -> Result<(Client, Option<ClientSecret>), Error> {
         let id = match &new.id {
             Some(id) => id.clone(),
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
-        let (authentication, secret) = self.enrol(&id, new.authentication).await?;
+        let (authentication, secret) = self.enrol(&id, new.authentication.clone()).await?;
         let now = self.clock.now();
-        let client = Client {
-            algorithm: new.algorithm,
-            audiences: new.audiences,
-            authentication,
-            code_flow: new.code_flow,
-            tls_client_certificate_bound_access_tokens: new.tls_client_certificate_bound_access_tokens,
-            created_at: now,
-            dpop_bound_access_tokens: new.dpop_bound_access_tokens,
-            exchange: new.exchange,
-            grants: new.grants,
-            id: id.clone(),
-            name: new.name,
-            profile: new.profile,
-            resources: new.resources,
-            scopes: new.scopes,
-            token_lifetime_seconds: new.token_lifetime_seconds,
-        };
+        let client = made(&id, new, authentication, registration, now);
         let record =
             NewRecord { kind: Kind::Client, id: id.clone(), expires_at: None, body: client.to_body()? };
         match self.store.insert(record, now).await? {
@@ -320,14 +398,7 @@ impl Admin {
         match &new.authentication {
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Url(uri), .. })
             | NewAuthentication::SelfSignedTlsClientAuth(KeySource::Url(uri)) => {
-                let private = self.allow_private_addresses;
-                match uri.address().filter(|address| !outbound::address::is_allowed(*address, private)) {
-                    None => Ok(()),
-                    Some(address) => {
-                        let hint = "`outbound.allow_private_addresses` in the configuration lets the server fetch from it";
-                        invalid("jwks_uri", format!("{address} is not a public address"), hint)
-                    }
-                }
+                self.check_address("jwks_uri", uri)
             }
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Value(keys), .. }) => {
                 let set = keys.set();
@@ -351,6 +422,20 @@ impl Admin {
                 )
             }
             _ => Ok(()),
+        }
+    }
+
+    /// That the server may be sent to an address.
+    fn check_address(&self, field: &'static str, uri: &HttpsUri) -> Result<(), Error> {
+        let private = self.allow_private_addresses;
+        match uri.address().filter(|address| !outbound::address::is_allowed(*address, private)) {
+            None => Ok(()),
+            Some(address) => Err(Error::ClientInvalid {
+                field,
+                what: format!("{address} is not a public address"),
+                hint: "`outbound.allow_private_addresses` in the configuration lets the server connect to it"
+                    .into(),
+            }),
         }
     }
 
@@ -390,6 +475,9 @@ impl Admin {
             }
         }
         self.check_authentication(new)?;
+        if let Some(uri) = &new.logout.backchannel_logout_uri {
+            self.check_address("backchannel_logout_uri", uri)?;
+        }
         check_grants(new)?;
         profile::check(new)?;
         profile::check_request_objects(new)?;
@@ -409,6 +497,35 @@ impl Admin {
             return invalid("token lifetime", format!("{} seconds", new.token_lifetime_seconds), &hint);
         }
         Ok(())
+    }
+}
+
+/// The client that `new` asks for.
+fn made(
+    id: &str,
+    new: NewClient,
+    authentication: Authentication,
+    registration: Option<SecretHash>,
+    created_at: UnixSeconds,
+) -> Client {
+    Client {
+        algorithm: new.algorithm,
+        audiences: new.audiences,
+        authentication,
+        code_flow: new.code_flow,
+        tls_client_certificate_bound_access_tokens: new.tls_client_certificate_bound_access_tokens,
+        created_at,
+        dpop_bound_access_tokens: new.dpop_bound_access_tokens,
+        exchange: new.exchange,
+        grants: new.grants,
+        id: id.to_owned(),
+        logout: new.logout,
+        name: new.name,
+        profile: new.profile,
+        registration,
+        resources: new.resources,
+        scopes: new.scopes,
+        token_lifetime_seconds: new.token_lifetime_seconds,
     }
 }
 

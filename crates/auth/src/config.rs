@@ -1,17 +1,20 @@
 //! The configuration: TOML, every value defaulted, nothing unknown let through.
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
+mod reading;
+
+use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::num::{NonZeroU64, NonZeroUsize};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use sealstone_jose::Algorithm;
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
-use crate::client::AuthMethod;
-use crate::error::ConfigError;
 use crate::people::{self, Cost};
-use crate::{Error, Issuer, trusted};
+use crate::trusted;
+
+pub(crate) use reading::Fault;
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
 pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
@@ -20,8 +23,12 @@ pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// The admin API.
+    pub admin: Admin,
     /// Where everything that must survive is kept; created with mode 0700.
     pub data_dir: PathBuf,
+    /// Devices that ask for a person's answer.
+    pub device: Device,
     /// Proofs of possession.
     pub dpop: Dpop,
     /// Limits of HTTP.
@@ -40,6 +47,8 @@ pub struct Config {
     pub par: Par,
     /// The cost of passwords.
     pub passwords: Passwords,
+    /// Clients that register themselves.
+    pub registration: Registration,
     /// How long people stay signed in.
     pub sessions: Sessions,
     /// How the server ends.
@@ -52,6 +61,24 @@ pub struct Config {
     pub tokens: Tokens,
     /// The issuers whose assertions are taken for a grant, besides those of the store.
     pub trusted_issuers: Vec<trusted::Configured>,
+}
+
+/// `[device]`: the device authorization grant, RFC 8628.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Device {
+    /// How many seconds a device lets pass between two questions, at most 60.
+    pub interval_seconds: NonZeroU64,
+    /// How long its codes hold, at most an hour: the longer, the more codes there are to be guessed.
+    pub lifetime_seconds: NonZeroU64,
+}
+
+/// `[admin]`: the admin API, for clients whose scopes make them administrators.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Admin {
+    /// Whether it is there.
+    pub api: bool,
 }
 
 /// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
@@ -180,6 +207,22 @@ pub struct Passwords {
     pub waiting: u64,
 }
 
+/// `[registration]`: clients that register themselves, RFC 7591. Off unless it is enabled.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Registration {
+    /// Whether there is a registration endpoint.
+    pub enabled: bool,
+    /// The most clients that may have registered themselves.
+    pub most: NonZeroUsize,
+    /// Whether anybody may register. Without it: who has an access token with the scope `sealstone:register`.
+    pub open: bool,
+    /// Whether such clients, if they keep a secret, may do without PKCE: for clients that do not know it.
+    pub pkce_optional: bool,
+    /// The scopes that they may have.
+    pub scopes: BTreeSet<String>,
+}
+
 /// `[sessions]`: how long people stay signed in.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -257,7 +300,7 @@ pub enum TlsMode {
 #[serde(default, deny_unknown_fields)]
 pub struct Tokens {
     /// The algorithms that have keys. Only these are in the JWK set, and only these can be chosen for a client.
-    #[serde(deserialize_with = "algorithms")]
+    #[serde(deserialize_with = "reading::algorithms")]
     pub algorithms: Vec<Algorithm>,
     /// The longest lifetime that a client may have; also how long a retiring key stays published.
     pub max_lifetime_seconds: NonZeroU64,
@@ -266,7 +309,9 @@ pub struct Tokens {
 impl Default for Config {
     fn default() -> Self {
         Self {
+            admin: Admin::default(),
             data_dir: "sealstone-data".into(),
+            device: Device::default(),
             dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
@@ -276,6 +321,7 @@ impl Default for Config {
             outbound: Outbound::default(),
             par: Par::default(),
             passwords: Passwords::default(),
+            registration: Registration::default(),
             sessions: Sessions::default(),
             shutdown: Shutdown::default(),
             store: Store::default(),
@@ -283,6 +329,12 @@ impl Default for Config {
             tokens: Tokens::default(),
             trusted_issuers: Vec::new(),
         }
+    }
+}
+
+impl Default for Device {
+    fn default() -> Self {
+        Self { interval_seconds: seconds(5), lifetime_seconds: seconds(600) }
     }
 }
 
@@ -313,6 +365,14 @@ impl Default for Keys {
 impl Default for Outbound {
     fn default() -> Self {
         Self { allow_private_addresses: false, ca: None, timeout_seconds: seconds(5) }
+    }
+}
+
+impl Default for Registration {
+    fn default() -> Self {
+        let most = NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN);
+        let scopes = ["email", "offline_access", "openid", "profile"].map(str::to_owned).into();
+        Self { enabled: false, most, open: false, pkce_optional: false, scopes }
     }
 }
 
@@ -366,276 +426,9 @@ impl Default for Tokens {
     }
 }
 
-impl Config {
-    /// Reads a configuration file.
-    /// Errors: `Config` with file, line and hint.
-    pub fn load(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|cause| {
-            Error::Config(ConfigError {
-                file: Some(path.to_owned()),
-                line: None,
-                column: None,
-                what: format!("cannot be read: {cause}"),
-                hint: Some("every value has a default: an empty file is a configuration".into()),
-            })
-        })?;
-        Self::parse(&text, Some(path))
-    }
-
-    /// Reads a configuration text; `file` is named in errors.
-    /// Errors: `Config` with line and hint.
-    pub fn parse(text: &str, file: Option<&Path>) -> Result<Self, Error> {
-        let fault = |place: Option<(usize, usize)>, what: String, hint| {
-            Error::Config(ConfigError {
-                file: file.map(Path::to_owned),
-                line: place.map(|(line, _)| line),
-                column: place.map(|(_, column)| column),
-                what,
-                hint,
-            })
-        };
-        let config: Self = toml::from_str(text).map_err(|e| {
-            let (what, hint) = say(e.message());
-            fault(e.span().map(|span| place(text, span.start)), what, hint)
-        })?;
-        match config.check() {
-            Ok(()) => Ok(config),
-            Err(Fault { section, key, what, hint }) => {
-                Err(fault(locate(text, section, key), what, Some(hint.to_owned())))
-            }
-        }
-    }
-
-    /// Whether a client can show a certificate: TLS ends here, and asks for one.
-    pub(crate) fn asks_for_certificates(&self) -> bool {
-        let here = matches!(self.tls.mode, TlsMode::Files | TlsMode::SelfSigned);
-        here && self.tls.client_certificates == ClientCertificates::Ask
-    }
-
-    /// The methods by which clients can prove who they are.
-    pub(crate) fn auth_methods(&self) -> Vec<AuthMethod> {
-        let possible = |method: &AuthMethod| match method {
-            AuthMethod::SelfSignedTlsClientAuth => self.asks_for_certificates(),
-            AuthMethod::TlsClientAuth => self.asks_for_certificates() && self.tls.client_ca.is_some(),
-            _ => true,
-        };
-        AuthMethod::ALL.into_iter().filter(possible).collect()
-    }
-
-    /// The rules between values that no single value shows.
-    pub(crate) fn check(&self) -> Result<(), Fault> {
-        if let Some(text) = &self.issuer {
-            Issuer::parse(text, self.tls.mode == TlsMode::PlainLoopback).map_err(Fault::issuer)?;
-        } else if self.tls.mode == TlsMode::PlainBehindProxy || self.listen.ip().is_unspecified() {
-            return Err(Fault {
-                section: "",
-                key: "listen",
-                what: "the issuer cannot be derived from the address".into(),
-                hint: "set `issuer` to the URL under which clients reach the server",
-            });
-        }
-        if self.tls.mode == TlsMode::PlainLoopback && !self.listen.ip().is_loopback() {
-            return Err(Fault {
-                section: "tls",
-                key: "mode",
-                what: format!("plain HTTP on {}, which is not a loopback address", self.listen),
-                hint: "listen on 127.0.0.1, or use `plain-behind-proxy` if a proxy terminates TLS",
-            });
-        }
-        let (files, tls) = (self.tls.mode == TlsMode::Files, &self.tls);
-        if (tls.certificate.is_some(), tls.key.is_some()) != (files, files) {
-            let key = match (&tls.certificate, &tls.key) {
-                (Some(_), _) => "certificate",
-                (None, Some(_)) => "key",
-                (None, None) => "mode",
-            };
-            return Err(Fault {
-                section: "tls",
-                key,
-                what: "`mode`, `certificate` and `key` do not fit together".into(),
-                hint: "mode \"files\" goes with both `certificate` and `key`, every other mode with neither",
-            });
-        }
-        if tls.client_ca.is_some() && !self.asks_for_certificates() {
-            return Err(Fault {
-                section: "tls",
-                key: "client_ca",
-                what: "`client_ca` is set, and clients are not asked for certificates".into(),
-                hint: "it goes with TLS on this server's own listener and `client_certificates = \"ask\"`",
-            });
-        }
-        if self.tokens.algorithms.is_empty() {
-            return Err(Fault {
-                section: "tokens",
-                key: "algorithms",
-                what: "`algorithms` is empty".into(),
-                hint: "name at least one, as in [\"ML-DSA-65\"]",
-            });
-        }
-        if !self.dpop.nonces && self.dpop.replay == Replay::Node {
-            return Err(Fault {
-                section: "dpop",
-                key: "nonces",
-                what: "without nonces a node cannot tell which proofs are its own to remember".into(),
-                hint: "set `replay` to \"shared\", or leave `nonces` true",
-            });
-        }
-        if !(5..=599).contains(&self.par.lifetime_seconds.get()) {
-            return Err(Fault {
-                section: "par",
-                key: "lifetime_seconds",
-                what: format!("`lifetime_seconds` is {}", self.par.lifetime_seconds),
-                hint: "5 to 599: a pushed request is opened at once, and must not lie around",
-            });
-        }
-        if !self.passwords.cost().is_enough() {
-            return Err(Fault {
-                section: "passwords",
-                key: "memory_kib",
-                what: "`memory_kib`, `passes` and `lanes` are out of bounds".into(),
-                hint: "at least 7168 KiB, and memory_kib times passes at least 35840; at most 4 GiB, 1000 passes, 64 lanes",
-            });
-        }
-        if self.sessions.idle_seconds > self.sessions.absolute_seconds
-            || self.sessions.absolute_seconds.get() > 366 * 86_400
-        {
-            return Err(Fault {
-                section: "sessions",
-                key: "idle_seconds",
-                what: "`idle_seconds` and `absolute_seconds` do not fit together".into(),
-                hint: "the idle time is within the absolute one, and that within a year",
-            });
-        }
-        if self.keys.publish_seconds.get() < 2 * JWKS_MAX_AGE_SECONDS {
-            return Err(Fault {
-                section: "keys",
-                key: "publish_seconds",
-                what: "`publish_seconds` is shorter than verifiers may cache the JWK set".into(),
-                hint: "at least 600, so that every verifier knows a key before it signs",
-            });
-        }
-        if self.keys.active_seconds <= self.keys.publish_seconds {
-            return Err(Fault {
-                section: "keys",
-                key: "active_seconds",
-                what: "`active_seconds` is not longer than `publish_seconds`".into(),
-                hint: "a key must sign for longer than its successor is announced",
-            });
-        }
-        Ok(())
-    }
-}
-
-/// A broken rule between values.
-#[derive(Debug)]
-pub(crate) struct Fault {
-    section: &'static str,
-    key: &'static str,
-    what: String,
-    hint: &'static str,
-}
-
-impl Fault {
-    pub(crate) fn issuer(what: &'static str) -> Self {
-        Self {
-            section: "",
-            key: "issuer",
-            what: format!("`issuer` {what}"),
-            hint: "an https URL without query, fragment or trailing slash, as in https://auth.example.org",
-        }
-    }
-}
-
-impl From<Fault> for Error {
-    /// For a configuration built in code: there is no line to name.
-    fn from(fault: Fault) -> Self {
-        let hint = Some(fault.hint.to_owned());
-        Error::Config(ConfigError { file: None, line: None, column: None, what: fault.what, hint })
-    }
-}
-
 const fn seconds(n: u64) -> NonZeroU64 {
     match NonZeroU64::new(n) {
         Some(n) => n,
         None => panic!("a default is not zero"),
     }
-}
-
-fn algorithms<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Algorithm>, D::Error> {
-    struct Name(Algorithm);
-    impl<'de> Deserialize<'de> for Name {
-        fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-            let name = String::deserialize(deserializer)?;
-            let known = Algorithm::ALL.iter().find(|algorithm| algorithm.name() == name);
-            known.map(|algorithm| Name(*algorithm)).ok_or_else(|| {
-                let names: Vec<_> =
-                    Algorithm::ALL.iter().map(|known| format!("`{}`", known.name())).collect();
-                serde::de::Error::custom(format!(
-                    "unknown algorithm `{name}`, expected one of {}",
-                    names.join(", ")
-                ))
-            })
-        }
-    }
-    let mut named: Vec<Algorithm> = Vec::new();
-    for Name(algorithm) in Vec::<Name>::deserialize(deserializer)? {
-        if !named.contains(&algorithm) {
-            named.push(algorithm);
-        }
-    }
-    Ok(named)
-}
-
-/// Turns "unknown field `a`, expected one of `b`, `c`" into a fault and a hint that names the nearest of them.
-fn say(message: &str) -> (String, Option<String>) {
-    let (what, expected) = match message.split_once(", expected ") {
-        Some((what, expected)) => (what, expected),
-        None => return (message.replace('\n', " "), None),
-    };
-    let what = what.replace("unknown field", "unknown key").replace("unknown variant", "unknown value");
-    let unknown = what.split('`').nth(1).unwrap_or_default();
-    let nearest = expected.split('`').skip(1).step_by(2).min_by_key(|known| distance(unknown, known));
-    let hint = match nearest {
-        Some(known) if what.starts_with("unknown") && distance(unknown, known) <= 2 => {
-            format!("did you mean `{known}`?")
-        }
-        _ => format!("expected {expected}"),
-    };
-    (what, Some(hint))
-}
-
-/// Levenshtein's distance: how many letters must be put in, taken out or changed.
-fn distance(a: &str, b: &str) -> usize {
-    let b: Vec<char> = b.chars().collect();
-    let mut row: Vec<usize> = (0..=b.len()).collect();
-    for (i, letter) in a.chars().enumerate() {
-        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
-        for (j, other) in b.iter().enumerate() {
-            let change = diagonal + usize::from(letter != *other);
-            diagonal = row[j + 1];
-            row[j + 1] = change.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
-}
-
-/// Line and column, counted from 1, of a byte offset.
-fn place(text: &str, offset: usize) -> (usize, usize) {
-    let before = text.get(..offset).unwrap_or(text);
-    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
-}
-
-/// Where `key` of `section` is set, for a rule that no single value breaks.
-fn locate(text: &str, section: &str, key: &str) -> Option<(usize, usize)> {
-    let mut current = String::new();
-    for (number, line) in text.lines().enumerate() {
-        let trimmed = line.trim();
-        if let Some(name) = trimmed.strip_prefix('[') {
-            current = name.trim_end_matches(']').trim().to_owned();
-        } else if current == section && trimmed.split('=').next().is_some_and(|name| name.trim() == key) {
-            return Some((number + 1, line.len() - line.trim_start().len() + 1));
-        }
-    }
-    None
 }

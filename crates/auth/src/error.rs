@@ -9,6 +9,15 @@ use std::path::PathBuf;
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Error {
+    /// A backup cannot be made there, is not one, or cannot be restored there. Cure: the hint.
+    Backup {
+        /// The backup, or the data directory.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+        /// What to do.
+        hint: &'static str,
+    },
     /// Too many passwords are being hashed. Cure: later again; `passwords.at_once` and `passwords.waiting` bound it.
     Busy,
     /// A certificate or its key cannot be used. Cure: give a PEM chain and its PKCS#8, SEC1 or PKCS#1 key.
@@ -82,8 +91,28 @@ pub enum Error {
         /// What is wrong.
         what: &'static str,
     },
+    /// No signing key has this name. Cure: list the keys.
+    SigningKeyUnknown {
+        /// The `kid` or name asked for.
+        name: String,
+    },
     /// The store failed or holds what it must not. Cure: disk space, permissions, a backup.
     Store {
+        /// The operation.
+        what: &'static str,
+        /// What the store said.
+        cause: String,
+    },
+    /// A later version of this program wrote the store. Cure: that version, or a backup from before.
+    StoreSchema {
+        /// The version of its tables.
+        found: u32,
+        /// The latest that this program knows.
+        known: u32,
+    },
+    /// The store can be reached no more, or not be written to: nothing was changed, or it is not known whether. Cure: disk
+    /// space, the disk's state, permissions. What failed may be tried again.
+    StoreUnavailable {
         /// The operation.
         what: &'static str,
         /// What the store said.
@@ -102,6 +131,11 @@ pub enum Error {
         what: &'static str,
         /// What to do.
         hint: &'static str,
+    },
+    /// No session has this `sid`. Cure: list the sessions.
+    SessionUnknown {
+        /// The `sid`.
+        sid: String,
     },
     /// No user has this name. Cure: list the users.
     UserUnknown {
@@ -147,9 +181,19 @@ impl Error {
             Error::Certificate { .. } => {
                 Some("a PEM chain in `tls.certificate` and its own PEM key in `tls.key`, readable by the server alone".into())
             }
+            Error::Backup { hint, .. } => Some((*hint).into()),
+            Error::StoreSchema { .. } => {
+                Some("use the version of sealstone that wrote it, or restore a backup from before".into())
+            }
+            Error::StoreUnavailable { .. } => Some(
+                "look at the free space, the health and the mount options of the data directory's disk; requests that \
+                 need it are refused until it can be written to".into(),
+            ),
             Error::Store { .. } => Some("look at the disk's free space and the data directory's owner and mode".into()),
+            Error::SigningKeyUnknown { .. } => Some("list the signing keys to see their names".into()),
             Error::UserExists { .. } => Some("choose another name, or remove the user first".into()),
             Error::UserInvalid { hint, .. } => Some((*hint).into()),
+            Error::SessionUnknown { .. } => Some("list the sessions to see which there are".into()),
             Error::UserUnknown { .. } => Some("list the users to see their names".into()),
             Error::Busy => Some("try again in a few seconds".into()),
             Error::Key { .. } | Error::Randomness => None,
@@ -186,9 +230,16 @@ impl fmt::Display for Error {
             Error::Listen { address, cause } => write!(f, "cannot listen on {address}: {cause}"),
             Error::Randomness => write!(f, "the system gave no randomness"),
             Error::Sealed { what } => write!(f, "a sealed key cannot be opened: {what}"),
+            Error::Backup { path, what, .. } => write!(f, "{}: {what}", path.display()),
+            Error::SigningKeyUnknown { name } => write!(f, "there is no signing key `{name}`"),
+            Error::StoreSchema { found, known } => {
+                write!(f, "the store has schema {found}, this program knows up to {known}")
+            }
+            Error::StoreUnavailable { what, cause } => write!(f, "store unavailable, {what}: {cause}"),
             Error::Store { what, cause } => write!(f, "store, {what}: {cause}"),
             Error::UserExists { username } => write!(f, "a user `{username}` exists already"),
             Error::UserInvalid { field, what, .. } => write!(f, "the {field} {what}"),
+            Error::SessionUnknown { sid } => write!(f, "there is no session `{sid}`"),
             Error::UserUnknown { username } => write!(f, "there is no user `{username}`"),
         }
     }

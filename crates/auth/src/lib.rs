@@ -27,11 +27,12 @@
 //! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
 //! | [`trusted`] | issuers whose assertions are taken | what a flow makes of them |
-//! | [`config`], [`tls`], [`log`], [`admin`] | the operator's side | requests |
+//! | [`config`], [`tls`], [`log`], [`admin`], [`backup`] | the operator's side | requests |
 
 #![forbid(unsafe_code)]
 
 pub mod admin;
+pub mod backup;
 pub mod client;
 pub mod clock;
 pub mod config;
@@ -54,7 +55,7 @@ pub mod verifiers;
 pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Exchange, Grant, JwksUri, KeySource, Profile, RedirectUri,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri,
     RefreshLifetime, SharedSecret,
 };
 pub use clock::{Clock, Randomness};

@@ -11,12 +11,12 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::admin::{self, Admin};
-use crate::clock::{CLOCK_SLACK_SECONDS, Clock, OsRandomness, Randomness, SystemClock};
+use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
 use crate::keys::Policy;
-use crate::outbound::{KeySets, Outbound, Resolver, SystemResolver};
+use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
 use crate::people::People;
 use crate::protocol::dpop::Dpop;
 use crate::snapshot::Live;
@@ -95,16 +95,22 @@ impl Server {
         let now = world.clock.now();
         let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
         let algorithms = config.tokens.algorithms.clone();
-        let (policy, randomness) = (policy(&config), Arc::clone(&world.randomness));
+        let (policy, randomness) = (Policy::of(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
         let people = People::new(&config, &issuer, &sealer)?;
         let live = Live::open(Arc::clone(&store), sealer, algorithms, policy, randomness, now).await?;
         let stored = Arc::clone(&live.snapshot().trusted);
         let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
+        let (clock, randomness) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
+        let admin =
+            Admin::new(&config, Arc::clone(&store), clock, randomness).with_sealer(Arc::clone(live.sealer()));
         let app = Arc::new(App {
+            admin,
+            admin_api: config.admin.api,
             anchors,
             clock: Arc::clone(&world.clock),
+            device: config.device.clone(),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
             key_sets: KeySets::new(Arc::new(Outbound::new(&config.outbound, Arc::clone(&world.resolver)))),
             live: Arc::new(live),
@@ -114,8 +120,9 @@ impl Server {
             knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
             par_lifetime_seconds: config.par.lifetime_seconds.get(),
             people,
-            metadata: http::metadata(&issuer, &config.tokens.algorithms, &config.auth_methods()),
+            metadata: http::metadata(&issuer, &config),
             ready: AtomicBool::new(true),
+            registration: config.registration.clone(),
             request_timeout: seconds(config.http.request_timeout_seconds),
             verifiers: Verifiers::for_this_machine(),
             issuer,
@@ -163,6 +170,13 @@ impl Server {
         // A set, because it ends its task when it is dropped: also when this future is.
         let mut beside = JoinSet::new();
         beside.spawn(upkeep(Arc::clone(&self.app), Arc::clone(&self.world.clock), poll(&self.config)));
+        let logouts = Logouts {
+            clock: Arc::clone(&self.world.clock),
+            issuer: self.app.issuer.clone(),
+            live: Arc::clone(&self.app.live),
+            outbound: Arc::new(Outbound::new(&self.config.outbound, Arc::clone(&self.world.resolver))),
+        };
+        beside.spawn(send_logouts(logouts, poll(&self.config)));
         let announce = Duration::from_secs(self.config.shutdown.announce_seconds);
         let app = Arc::clone(&self.app);
         let ending = async move {
@@ -210,6 +224,18 @@ async fn upkeep(app: Arc<App>, clock: Arc<dyn Clock>, every: Duration) {
     }
 }
 
+/// Tells clients that sessions have ended.
+async fn send_logouts(logouts: Logouts, every: Duration) {
+    let mut ticks = tokio::time::interval(every);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        ticks.tick().await;
+        if let Err(cause) = logouts.round().await {
+            tracing::error!(%cause, hint = cause.hint(), "clients could not be told that sessions have ended");
+        }
+    }
+}
+
 fn issuer(config: &Config, address: SocketAddr) -> Result<Issuer, Error> {
     let plain = config.tls.mode == TlsMode::PlainLoopback;
     let derived = format!("{}://{address}", if plain { "http" } else { "https" });
@@ -227,15 +253,6 @@ fn identity(config: &Config, issuer: &Issuer, address: SocketAddr) -> Result<Opt
             std::fs::write(&path, identity.certificate_pem()).map_err(|cause| Error::data(&path, cause))?;
             Ok(Some(identity))
         }
-    }
-}
-
-/// A retiring key stays published until the last token it may have signed has ended.
-fn policy(config: &Config) -> Policy {
-    Policy {
-        active_seconds: config.keys.active_seconds.get(),
-        publish_seconds: config.keys.publish_seconds.get(),
-        retire_seconds: config.tokens.max_lifetime_seconds.get().saturating_add(CLOCK_SLACK_SECONDS),
     }
 }
 

@@ -1,8 +1,10 @@
 //! Every test of the server, in one binary. Names carry the section of the RFC that a test reads for the second time.
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+mod admin_api;
 mod assertions;
 mod authority;
+mod backchannel;
 mod client_secret_jwt;
 mod code;
 mod config;
@@ -11,6 +13,8 @@ mod conformance_fapi_jar;
 mod conformance_fapi_par;
 mod conformance_fapi_token;
 mod conformance_table;
+mod device;
+mod device_pages;
 mod dpop;
 mod dpop_http;
 mod dpop_replay;
@@ -23,6 +27,7 @@ mod http;
 mod jwks_uri;
 mod jwt_bearer;
 mod keys;
+mod logout;
 mod logs;
 mod mtls;
 mod mtls_wire;
@@ -32,12 +37,15 @@ mod people;
 mod properties;
 mod publisher;
 mod refresh;
+mod registration;
 mod request_object;
 mod restart;
+mod rotation;
 mod shutdown;
 mod signin;
 mod store;
 mod support;
+mod sweeps;
 mod tls;
 mod upkeep;
 mod verifiers;

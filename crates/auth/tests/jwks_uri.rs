@@ -16,7 +16,7 @@ use sealstone_auth::outbound::{
 use sealstone_auth::protocol::client_assertion::JWT_BEARER;
 use sealstone_auth::protocol::{Code, OAuthError};
 use sealstone_auth::{
-    AssertionAudience, AssertionKeys, Clock, Error, JwksUri, KeySource, NewAuthentication, NewClient,
+    AssertionAudience, AssertionKeys, Clock, Error, HttpsUri, KeySource, NewAuthentication, NewClient,
 };
 use sealstone_jose::jwt::{self, Claims};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
@@ -30,7 +30,7 @@ use crate::support::{House, Running};
 const ISSUER: &str = "https://auth.example.org";
 
 fn signer(uri: &str) -> NewClient {
-    let keys = KeySource::Url(JwksUri::parse(uri).unwrap());
+    let keys = KeySource::Url(HttpsUri::parse(uri).unwrap());
     client(NewAuthentication::PrivateKeyJwt(AssertionKeys { audience: AssertionAudience::Issuer, keys }))
 }
 
@@ -337,7 +337,7 @@ async fn no_private_addresses() {
     }
     // By the system's resolver, and in spellings that only it knows.
     for host in ["localhost", "127.1", "2130706433", "0x7f000001", "0177.0.0.1"] {
-        let Ok(uri) = JwksUri::parse(&format!("https://{host}:{port}/")) else { continue };
+        let Ok(uri) = HttpsUri::parse(&format!("https://{host}:{port}/")) else { continue };
         let mut house = House::build().await;
         let config = config::Outbound { timeout_seconds: NonZeroU64::MIN, ..Default::default() };
         let outbound = Outbound::new(&config, Arc::new(sealstone_auth::outbound::SystemResolver));
@@ -439,7 +439,7 @@ fn rfc7591_s2_what_can_be_a_jwks_uri() {
         "https://[2001:db8::1]:8443/",
         "HTTPS://Keys.Example/",
     ] {
-        assert!(JwksUri::parse(uri).is_ok(), "{uri}");
+        assert!(HttpsUri::parse(uri).is_ok(), "{uri}");
     }
     let long = format!("https://keys.example/{}", "a".repeat(2048));
     for uri in [
@@ -471,7 +471,7 @@ fn rfc7591_s2_what_can_be_a_jwks_uri() {
         "https://*/",
         &long,
     ] {
-        assert!(JwksUri::parse(uri).is_err(), "{uri}");
+        assert!(HttpsUri::parse(uri).is_err(), "{uri}");
     }
 }
 
@@ -526,7 +526,7 @@ async fn rfc8705_s2_2_certificates_by_address() {
     let mut house = House::build().await;
     let told = Told { addresses: vec![publisher.address], asked: Arc::default() };
     house.key_sets = KeySets::new(outbound(&publisher, true, told));
-    let keys = KeySource::Url(JwksUri::parse("https://keys.example/").unwrap());
+    let keys = KeySource::Url(HttpsUri::parse("https://keys.example/").unwrap());
     house.enrol(client(NewAuthentication::SelfSignedTlsClientAuth(keys))).await;
     let show = async |identity: &Identity| {
         house.authenticate(&[], Some(&identity.shown()), "client_id=worker").await.map_err(|error| error.code)

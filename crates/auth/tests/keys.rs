@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use sealstone_auth::Clock;
 use sealstone_auth::clock::OsRandomness;
-use sealstone_auth::keys::{Policy, Sealer, Secret, Stage, State, Step, plan, withdraw};
+use sealstone_auth::keys::{
+    Policy, Sealer, Secret, Stage, State, Step, plan, retire_at_once, successor, withdraw,
+};
 use sealstone_auth::snapshot::Live;
 use sealstone_auth::store::{Kind, Sqlite, Store, Version};
 use sealstone_jose::{Algorithm, UnixSeconds};
@@ -76,6 +78,28 @@ fn what_is_no_longer_enabled_is_withdrawn() {
     let keys = [stage(1, Retired, 0), stage(2, Retiring, 0), stage(3, Active, 0), stage(4, PrePublished, 0)];
     assert_eq!(withdraw(&keys, &[Algorithm::Es256]), []);
     assert_eq!(withdraw(&keys, &[Algorithm::Es384]), [shift(3, Retiring), shift(4, Retiring)]);
+}
+
+#[test]
+fn an_heir_that_was_asked_for_takes_over_before_the_time() {
+    use State::{Active, PrePublished, Retired, Retiring};
+    assert_eq!(successor(&[], Algorithm::Es256), Some(create(1, Active)));
+    let one = [stage(1, Active, 10)];
+    assert_eq!(successor(&one, Algorithm::Es256), Some(create(2, PrePublished)));
+    assert_eq!(successor(&one, Algorithm::Es384).map(|_| ()), Some(()));
+    let two = [stage(1, Active, 1_010), stage(2, PrePublished, 999)];
+    assert_eq!(successor(&two, Algorithm::Es256), None);
+    let es256 = &[Algorithm::Es256];
+    assert_eq!(plan(&two, es256, UnixSeconds(START), &policy()), []);
+    let ready = [stage(1, Active, 1_011), stage(2, PrePublished, 1_000)];
+    assert_eq!(plan(&ready, es256, UnixSeconds(START), &policy()), [shift(2, Active), shift(1, Retiring)]);
+    // At once: who signs next comes first.
+    assert_eq!(retire_at_once(&one, &one[0], es256), [create(2, Active), shift(1, Retired)]);
+    assert_eq!(retire_at_once(&two, &two[0], es256), [shift(2, Active), shift(1, Retired)]);
+    assert_eq!(retire_at_once(&two, &two[1], es256), [shift(2, Retired)]);
+    assert_eq!(retire_at_once(&one, &one[0], &[]), [shift(1, Retired)]);
+    let after = [stage(1, Retiring, 0), stage(2, Active, 0)];
+    assert_eq!(retire_at_once(&after, &after[0], es256), [shift(1, Retired)]);
 }
 
 /// Two servers with different configurations on one store: each start may change keys, but looking at them never does.

@@ -381,3 +381,34 @@ async fn the_log_says_which_certificate_came() {
     assert!(log_capture().text().contains("its subject is `CN=impostor of the log`"));
     server.stop().await;
 }
+
+/// A resource of this server opens to a bound token only on a connection with its certificate.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rfc8705_s3_a_bound_token_at_a_resource() {
+    let (directory, authority) = (tempfile::tempdir().unwrap(), Authority::new("root"));
+    let mut config = trusting(&directory, &authority);
+    config.registration.enabled = true;
+    let server = Running::start(config).await;
+    let new = named("tls_client_auth_subject_dn", "CN=worker,O=Example");
+    let scopes = crate::support::names(&["sealstone:register"]);
+    server.enrol(NewClient { scopes, tls_client_certificate_bound_access_tokens: true, ..new }).await;
+    let identity = authority.certify(&worker());
+    let answer =
+        send(&server, tls(&server, "h2", Some(&identity)), form(&server, "/token", GRANT)).await.unwrap();
+    let token = answer.json()["access_token"].as_str().unwrap().to_owned();
+    let register = |scheme: &str| {
+        let request = server.request("POST", "/register").header("content-type", "application/json");
+        let request = request.header("authorization", format!("{scheme} {token}"));
+        request.body(Full::from(r#"{"redirect_uris": ["https://shop.example/callback"]}"#)).unwrap()
+    };
+    let (another, none) = (Some(authority.certify(&worker())), None);
+    for wrong in [&another, &none] {
+        let answer = send(&server, tls(&server, "h2", wrong.as_ref()), register("Bearer")).await.unwrap();
+        assert_eq!(answer.refusal(), (401, "invalid_token".into()));
+    }
+    let answer = send(&server, tls(&server, "h2", Some(&identity)), register("DPoP")).await.unwrap();
+    assert_eq!(answer.refusal(), (401, "invalid_token".into()), "it is no DPoP token");
+    let answer = send(&server, tls(&server, "h2", Some(&identity)), register("Bearer")).await.unwrap();
+    assert_eq!(answer.status, 201);
+    server.stop().await;
+}

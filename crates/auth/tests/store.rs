@@ -183,6 +183,86 @@ async fn a_file_of_a_later_version_is_refused() {
     connection.pragma_update(None, "user_version", 99).unwrap();
     let refused = Sqlite::open(&path).unwrap_err();
     assert!(refused.to_string().contains("schema 99"), "{refused}");
+    assert!(refused.hint().unwrap().contains("backup from before"));
+    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).unwrap();
+    assert_eq!(found, 99, "nothing was changed");
+}
+
+/// The tables as schema 1 had them, word for word.
+const SCHEMA_1: &str = "
+    CREATE TABLE records (
+      kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL,
+      expires_at INTEGER, used_at INTEGER, body BLOB NOT NULL,
+      PRIMARY KEY (kind, id)) STRICT, WITHOUT ROWID;
+    CREATE INDEX records_by_version ON records (kind, version);
+    CREATE INDEX records_by_end ON records (expires_at) WHERE expires_at IS NOT NULL;
+    CREATE TABLE counters (kind TEXT PRIMARY KEY, latest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+    PRAGMA user_version = 1;
+    INSERT INTO records VALUES ('client', 'a', 7, NULL, NULL, x'31'), ('code', 'b', 1, 1800000060, 1800000001, x'32');
+    INSERT INTO counters VALUES ('client', 7);";
+
+fn file(directory: &tempfile::TempDir, text: &str) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let path = directory.path().join("store.sqlite");
+    rusqlite::Connection::open(&path).unwrap().execute_batch(text).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o600)).unwrap();
+    path
+}
+
+/// What an earlier version of the program wrote is brought up to date where it is, and nothing of it is lost.
+#[tokio::test]
+async fn a_file_of_schema_1_is_brought_up_to_date() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory, SCHEMA_1);
+    for _ in 0..2 {
+        let store = Sqlite::open(&path).unwrap();
+        assert_eq!(store.read(Kind::Client, "a", NOW).await.unwrap().unwrap().body, b"1");
+        assert!(
+            matches!(store.consume(Kind::Code, "b", NOW).await.unwrap(), Use::Again(_)),
+            "used stays used"
+        );
+        assert_eq!(store.versions().await.unwrap().clients, Version(7));
+    }
+    let store = Sqlite::open(&path).unwrap();
+    assert_eq!(done(store.insert(record(Kind::Client, "c", None, ""), NOW).await.unwrap()), Version(8));
+    drop(store);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let pragma = |name| connection.pragma_query_value(None, name, |row| row.get::<_, i64>(0)).unwrap();
+    assert_eq!(
+        (pragma("user_version"), pragma("application_id")),
+        (2, i64::from(u32::from_be_bytes(*b"Seal")))
+    );
+}
+
+/// A step that fails leaves the file as it was.
+#[tokio::test]
+async fn a_step_that_fails_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory, "CREATE TABLE records (id TEXT);");
+    let refused = Sqlite::open(&path).unwrap_err();
+    assert!(refused.to_string().contains("another program"), "{refused}");
+    let path = file(&directory, "PRAGMA user_version = 1; PRAGMA application_id = 77;");
+    assert!(Sqlite::open(&path).is_err(), "the application id is another program's");
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    let tables: i64 =
+        connection.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).unwrap();
+    assert_eq!(tables, 1);
+}
+
+/// Servers that start at once on an old file: one brings it up to date, the others find it so.
+#[test]
+fn an_old_file_is_opened_by_many_at_once() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = file(&directory, SCHEMA_1);
+    let start = std::sync::Barrier::new(8);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| {
+                start.wait();
+                Sqlite::open(&path).unwrap()
+            });
+        }
+    });
 }
 
 #[tokio::test]

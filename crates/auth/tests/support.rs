@@ -197,7 +197,7 @@ impl House {
     }
 
     /// Who asks, by client_secret_basic, or a public client: without the store.
-    fn caller(
+    pub fn caller(
         &self,
         who: &Credentials,
         parameters: &Parameters,

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, NewClient, Profile, RedirectUri,
-    RefreshLifetime,
+    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, HttpsUri, Logout, NewClient, Profile,
+    RedirectUri, RefreshLifetime,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -47,6 +47,7 @@ Examples:
   sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
     --exchange-to https://stock.example
   sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
+  sealstone client add --id tv --auth-method none --grant device_code --grant refresh_token --scope openid
   sealstone client add --id bank --profile fapi2 --auth-method private_key_jwt --jwks bank.jwks \
     --dpop-bound-access-tokens --redirect-uri https://bank.example/callback --scope accounts
   sealstone client add --id app --auth-method none --redirect-uri http://127.0.0.1/callback --scope openid
@@ -127,6 +128,15 @@ pub(crate) struct Add {
     /// The one algorithm of those signatures; that of any of its keys if not given
     #[arg(long, value_name = "ALG", requires = "redirect_uri", ignore_case = true, value_parser = flags::algorithm())]
     request_object_signing_alg: Option<Algorithm>,
+    /// Where people may be sent once they have signed out at its word, byte by byte; may be given more than once
+    #[arg(long, value_name = "URI", value_parser = flags::redirect_uri)]
+    post_logout_redirect_uri: Vec<RedirectUri>,
+    /// Where it is told that a session in which it got tokens has ended (OpenID Connect Back-Channel Logout), over https
+    #[arg(long, value_name = "URL", value_parser = flags::https_uri)]
+    backchannel_logout_uri: Option<HttpsUri>,
+    /// It needs the session's `sid` in what it is told; it is there for every client
+    #[arg(long, requires = "backchannel_logout_uri")]
+    backchannel_logout_session_required: bool,
     /// How long a refresh token lives without being used, as in 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
     refresh_lifetime: Duration,
@@ -234,6 +244,11 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         grants,
         tls_client_certificate_bound_access_tokens: options.auth.tls_client_certificate_bound_access_tokens,
         id: options.id,
+        logout: Logout {
+            backchannel_logout_session_required: options.backchannel_logout_session_required,
+            backchannel_logout_uri: options.backchannel_logout_uri,
+            post_logout_redirect_uris: options.post_logout_redirect_uri,
+        },
         name: options.name,
         profile: options.profile,
         resources: options.resource,
@@ -328,7 +343,16 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
             ("audiences", client.audiences.join(" ")),
             ("answers for", client.resources.join(" ")),
             ("exchanges", exchanges(&client.exchange)),
-            ("sends back to", redirect_uris(client)),
+            ("sends back to", uris(&client.code_flow.redirect_uris)),
+            (
+                "is told at",
+                client
+                    .logout
+                    .backchannel_logout_uri
+                    .as_ref()
+                    .map_or(String::new(), |uri| uri.as_str().into()),
+            ),
+            ("signs out to", uris(&client.logout.post_logout_redirect_uris)),
             ("profile", client.profile.map(|profile| profile.name().to_owned()).unwrap_or_default()),
             ("requests", requests(client)),
             ("auth method", client.authentication.method().name().to_owned()),
@@ -376,8 +400,8 @@ fn requests(client: &Client) -> String {
     }
 }
 
-fn redirect_uris(client: &Client) -> String {
-    client.code_flow.redirect_uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
+fn uris(uris: &[RedirectUri]) -> String {
+    uris.iter().map(RedirectUri::as_str).collect::<Vec<_>>().join(" ")
 }
 
 fn row(client: &Client) -> Value {
@@ -408,6 +432,11 @@ fn row(client: &Client) -> Value {
     }
     if let Some(algorithm) = client.code_flow.request_object_signing_alg {
         row["request_object_signing_alg"] = algorithm.name().into();
+    }
+    if !client.logout.is_none() {
+        for (name, value) in json!(client.logout).as_object().into_iter().flatten() {
+            row[name] = value.clone();
+        }
     }
     if client.dpop_bound_access_tokens {
         row["dpop_bound_access_tokens"] = true.into();

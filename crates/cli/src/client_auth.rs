@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use sealstone_auth::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    JwksUri, KeySource, NewAuthentication,
+    HttpsUri, KeySource, NewAuthentication,
 };
 use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
@@ -132,7 +132,7 @@ impl AuthOptions {
 
     fn keys(&self) -> Result<KeySource, Error> {
         if let Some(uri) = &self.jwks_uri {
-            let parsed = JwksUri::parse(uri);
+            let parsed = HttpsUri::parse(uri);
             let hint = "an https URL such as https://billing.example.org/jwks.json";
             return parsed
                 .map(KeySource::from)

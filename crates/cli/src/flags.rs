@@ -1,16 +1,26 @@
 //! Values of options that several commands share: how they are read, and what a wrong one is told.
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sealstone_auth::{AuthMethod, Grant, Profile, RedirectUri};
+use sealstone_auth::{AuthMethod, Grant, HttpsUri, Profile, RedirectUri};
 use sealstone_jose::mac::MacAlgorithm;
 use sealstone_jose::{Algorithm, UnixSeconds};
 use sealstone_mldsa::{CONTEXT_MAX, PreHash};
 
-/// An algorithm by its registered name, in any case.
+/// An algorithm of a server's tokens by its registered name, in any case.
 pub(crate) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
-    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| {
-        let known = Algorithm::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(&name));
-        known.ok_or("unknown algorithm")
+    of_algorithms(Algorithm::ALL.to_vec())
+}
+
+/// An algorithm of a key that is made here: not RSA, which is for the clients of servers.
+pub(crate) fn key_algorithm() -> impl TypedValueParser<Value = Algorithm> {
+    let rsa = [Algorithm::Ps256, Algorithm::Rs256];
+    of_algorithms(Algorithm::ALL.into_iter().filter(|known| !rsa.contains(known)).collect())
+}
+
+fn of_algorithms(all: Vec<Algorithm>) -> impl TypedValueParser<Value = Algorithm> {
+    PossibleValuesParser::new(all.iter().map(|known| known.name()).collect::<Vec<_>>()).try_map(move |name| {
+        let known = all.iter().find(|known| known.name().eq_ignore_ascii_case(&name));
+        known.copied().ok_or("unknown algorithm")
     })
 }
 
@@ -44,6 +54,11 @@ pub(crate) fn grant() -> impl TypedValueParser<Value = Grant> {
             let known = Grant::ALL.into_iter().find(|known| known.name() == name || last(*known) == name);
             known.ok_or("unknown grant")
         })
+}
+
+/// An address that the server asks or tells something.
+pub(crate) fn https_uri(text: &str) -> Result<HttpsUri, String> {
+    HttpsUri::parse(text).map_err(|what| format!("it {what}"))
 }
 
 /// An address that people may be sent back to.

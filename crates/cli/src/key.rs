@@ -37,7 +37,7 @@ An ML-DSA private key is its 32-byte seed, in every form. ML-DSA-65 is a good ch
 speaks for another: 44 is smaller, 87 has the larger margin. The file is readable by its owner alone.")]
 pub(crate) struct Generate {
     /// What the key is for
-    #[arg(long, value_name = "ALG", default_value = "ML-DSA-65", ignore_case = true, value_parser = flags::algorithm())]
+    #[arg(long, value_name = "ALG", default_value = "ML-DSA-65", ignore_case = true, value_parser = flags::key_algorithm())]
     alg: Algorithm,
     /// How the key is written
     #[arg(long, value_enum, default_value_t = Format::Pem)]
@@ -214,10 +214,10 @@ fn describe(source: &Source, key: &Key, terminal: &mut Terminal) -> Result<(), E
         rows.push(("thumbprint", public.thumbprint().to_owned()));
     }
     if let Key::Private(private) = key {
-        rows.push(("private key", private_words(private, algorithm)));
+        rows.push(("private key", private_words(private)));
     }
-    rows.push(("public key", format!("{} bytes", grouped(algorithm.public_len()))));
-    rows.push(("signature", format!("{} bytes", grouped(algorithm.signature_len()))));
+    rows.push(("public key", format!("{} bytes", grouped(public.as_bytes().len()))));
+    rows.push(("signature", format!("{} bytes", grouped(public.signature_len()))));
     for (name, value) in rows {
         terminal.line(format_args!("  {DIM}{name:<11}{DIM:#}  {value}"))?;
     }
@@ -233,8 +233,8 @@ fn described(key: &Key) -> Value {
         "has_seed": matches!(key, Key::Private(Private::Whole { .. })),
         "kid": public.kid(),
         "kind": kind,
-        "public_bytes": public.algorithm().public_len(),
-        "signature_bytes": public.algorithm().signature_len(),
+        "public_bytes": public.as_bytes().len(),
+        "signature_bytes": public.signature_len(),
         "thumbprint": public.thumbprint(),
     })
 }
@@ -248,15 +248,15 @@ fn kind(key: &Key) -> (&'static str, &'static str) {
     }
 }
 
-fn private_words(private: &Private, algorithm: Algorithm) -> String {
-    match (private, algorithm) {
-        (Private::Expanded { .. }, _) => {
-            "expanded, without its seed: it signs files, and nothing else".into()
-        }
-        (_, Algorithm::Es256 | Algorithm::Es384 | Algorithm::Es512) => {
-            format!("{}-byte scalar", algorithm.secret_len())
-        }
-        _ => format!("{}-byte seed", algorithm.secret_len()),
+fn private_words(private: &Private) -> String {
+    let Private::Whole { key, .. } = private else {
+        return "expanded, without its seed: it signs files, and nothing else".into();
+    };
+    let len = key.secret().len();
+    match key.algorithm() {
+        Algorithm::Es256 | Algorithm::Es384 | Algorithm::Es512 => format!("{len}-byte scalar"),
+        Algorithm::Ps256 | Algorithm::Rs256 => "two primes".into(),
+        _ => format!("{len}-byte seed"),
     }
 }
 
@@ -270,6 +270,8 @@ pub(crate) fn about(algorithm: Algorithm) -> &'static str {
         Algorithm::Es384 => "ECDSA on P-384, not post-quantum",
         Algorithm::Es512 => "ECDSA on P-521, not post-quantum",
         Algorithm::EdDsa | Algorithm::Ed25519 => "EdDSA on Curve25519, not post-quantum",
+        Algorithm::Ps256 => "RSA with PSS, not post-quantum",
+        Algorithm::Rs256 => "RSA with PKCS #1 v1.5, not post-quantum",
     }
 }
 

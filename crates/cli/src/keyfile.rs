@@ -111,7 +111,8 @@ pub(crate) fn private_bytes(key: &PrivateKey, format: Format) -> Result<Zeroizin
     }
     let refused = |cause: sealstone_pki::Error| Error::key("the key", &cause, cause.hint());
     let public = Some(key.public().as_bytes());
-    let info = PrivateKeyInfo::new(pki_algorithm(key.algorithm()), &key.secret(), public).map_err(refused)?;
+    let algorithm = pki_algorithm(key.algorithm())?;
+    let info = PrivateKeyInfo::new(algorithm, &key.secret(), public).map_err(refused)?;
     match format {
         Format::Pem => pkcs8::to_pem(&info).map(|pem| text(&pem, "")).map_err(refused),
         _ => pkcs8::to_der(&info).map_err(refused),
@@ -123,7 +124,7 @@ pub(crate) fn public_bytes(key: &PublicKey, format: Format) -> Result<Vec<u8>, E
     if format == Format::Jwk {
         return Ok(format!("{}\n", key.to_jwk().to_json()).into_bytes());
     }
-    let info = PublicKeyInfo::new(pki_algorithm(key.algorithm()), key.as_bytes())
+    let info = PublicKeyInfo::new(pki_algorithm(key.algorithm())?, key.as_bytes())
         .map_err(|cause| Error::key("the key", &cause, cause.hint()))?;
     Ok(if format == Format::Pem { spki::to_pem(&info).into_bytes() } else { spki::to_der(&info) })
 }
@@ -233,8 +234,9 @@ const fn jose_algorithm(algorithm: KeyAlgorithm) -> Algorithm {
     }
 }
 
-const fn pki_algorithm(algorithm: Algorithm) -> KeyAlgorithm {
-    match algorithm {
+/// Errors: for RSA, which is read and written as JWK alone.
+fn pki_algorithm(algorithm: Algorithm) -> Result<KeyAlgorithm, Error> {
+    Ok(match algorithm {
         Algorithm::EdDsa | Algorithm::Ed25519 => KeyAlgorithm::Ed25519,
         Algorithm::Es256 => KeyAlgorithm::EcP256,
         Algorithm::Es384 => KeyAlgorithm::EcP384,
@@ -242,5 +244,11 @@ const fn pki_algorithm(algorithm: Algorithm) -> KeyAlgorithm {
         Algorithm::MlDsa44 => KeyAlgorithm::MlDsa(Level::MlDsa44),
         Algorithm::MlDsa65 => KeyAlgorithm::MlDsa(Level::MlDsa65),
         Algorithm::MlDsa87 => KeyAlgorithm::MlDsa(Level::MlDsa87),
-    }
+        Algorithm::Ps256 | Algorithm::Rs256 => {
+            return Err(Error::usage(
+                "RSA keys are written as JWK only",
+                "--format jwk or --to jwk writes it",
+            ));
+        }
+    })
 }

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod backup;
 mod client;
 mod client_auth;
 mod clock;
@@ -21,6 +22,7 @@ mod message;
 mod quickstart;
 mod serve;
 mod sign;
+mod signing_key;
 mod terminal;
 mod user;
 mod verify;
@@ -78,6 +80,13 @@ enum Command {
     /// Add, list and remove the people who may sign in at the server
     #[command(subcommand)]
     User(user::Command),
+    /// List, rotate and retire the keys that the server signs with
+    #[command(subcommand)]
+    SigningKey(signing_key::Command),
+    /// Copy the server's data directory while it runs
+    Backup(backup::Backup),
+    /// Make a data directory from a backup
+    Restore(backup::Restore),
     /// Show a token server at work, from nothing, on this machine
     Quickstart(quickstart::Options),
     /// Print the completions of a shell
@@ -115,6 +124,9 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),
         Command::User(command) => user::run(command, terminal),
+        Command::SigningKey(command) => signing_key::run(command, terminal),
+        Command::Backup(options) => backup::back_up(&options, terminal),
+        Command::Restore(options) => backup::restore(&options, terminal),
         Command::Quickstart(options) => quickstart::run(&options, terminal),
         Command::Completions(options) => manual::completions(&options, terminal),
         Command::Man(options) => manual::man(&options, terminal),

@@ -26,6 +26,8 @@ pub(crate) enum Command {
     Enable(Named),
     /// Remove a user; they are signed out everywhere
     Remove(Named),
+    /// End every session of a user, and tell the clients that got tokens in them
+    SignOut(Named),
 }
 
 /// Options of `user add`.
@@ -164,6 +166,10 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
         Command::Enable(who) => {
             let user = runtime.block_on(who.place.admin()?.set_disabled(&who.username, false))?;
             who.say(&user, "enabled", terminal)
+        }
+        Command::SignOut(who) => {
+            let user = runtime.block_on(who.place.admin()?.sign_out(&who.username))?;
+            who.say(&user, "signed out everywhere", terminal)
         }
         Command::Remove(who) => {
             runtime.block_on(who.place.admin()?.remove_user(&who.username))?;

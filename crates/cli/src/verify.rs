@@ -95,10 +95,10 @@ fn check(
     signature: &[u8],
 ) -> Result<(), Error> {
     let algorithm = public.algorithm();
-    if signature.len() != algorithm.signature_len() {
+    if signature.len() != public.signature_len() {
         let what = format!(
             "expected {} bytes of an {algorithm} signature, found {}",
-            algorithm.signature_len(),
+            public.signature_len(),
             signature.len()
         );
         let other = Level::ALL.into_iter().find(|level| level.signature_len() == signature.len());

@@ -1,6 +1,11 @@
 //! The command as people and scripts meet it: whole sessions in a shell, and a server that is really started.
 
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+mod backup;
+mod disk;
+mod kill;
+mod races;
+mod real;
 mod serving;
 mod transcript;

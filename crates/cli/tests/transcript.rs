@@ -36,6 +36,7 @@ macro_rules! transcripts {
 }
 
 transcripts! {
+    backup
     client
     edges
     issuer
@@ -43,6 +44,7 @@ transcripts! {
     key
     quickstart
     sign
+    signing_key
     user
 }
 

@@ -29,11 +29,15 @@ pub enum Algorithm {
     MlDsa65,
     /// `ML-DSA-87`, RFC 9964 §5.
     MlDsa87,
+    /// `PS256`: RSASSA-PSS with SHA-256, RFC 7518 §3.5.
+    Ps256,
+    /// `RS256`: RSASSA-PKCS1-v1_5 with SHA-256, RFC 7518 §3.3.
+    Rs256,
 }
 
 impl Algorithm {
     /// Every algorithm, in the order of their names.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::EdDsa,
         Self::Ed25519,
         Self::Es256,
@@ -42,6 +46,8 @@ impl Algorithm {
         Self::MlDsa44,
         Self::MlDsa65,
         Self::MlDsa87,
+        Self::Ps256,
+        Self::Rs256,
     ];
 
     /// The registered `alg` value.
@@ -55,32 +61,38 @@ impl Algorithm {
             Self::MlDsa44 => "ML-DSA-44",
             Self::MlDsa65 => "ML-DSA-65",
             Self::MlDsa87 => "ML-DSA-87",
+            Self::Ps256 => "PS256",
+            Self::Rs256 => "RS256",
         }
     }
 
-    /// Bytes of a signature: always the same for one algorithm (ECDSA: r and s, each of field length).
-    pub const fn signature_len(self) -> usize {
+    /// Bytes of a signature: always the same for one algorithm (ECDSA: r and s, each of field length), but for RSA, where
+    /// each key has its own ([`PublicKey::signature_len`](crate::PublicKey::signature_len)).
+    pub const fn signature_len(self) -> Option<usize> {
         match self.family() {
-            Family::Ec(curve) => 2 * curve.field_len(),
-            Family::Ed25519 => 64,
-            Family::MlDsa(level) => level.signature_len(),
+            Family::Ec(curve) => Some(2 * curve.field_len()),
+            Family::Ed25519 => Some(64),
+            Family::MlDsa(level) => Some(level.signature_len()),
+            Family::Rsa(_) => None,
         }
     }
 
-    /// Bytes of a raw public key: the ML-DSA key, the Ed25519 key, or the uncompressed point `04 X Y`.
-    pub const fn public_len(self) -> usize {
+    /// Bytes of a raw public key: the ML-DSA key, the Ed25519 key, or the uncompressed point `04 X Y`. RSA keys differ.
+    pub const fn public_len(self) -> Option<usize> {
         match self.family() {
-            Family::Ec(curve) => 1 + 2 * curve.field_len(),
-            Family::Ed25519 => 32,
-            Family::MlDsa(level) => level.verifying_key_len(),
+            Family::Ec(curve) => Some(1 + 2 * curve.field_len()),
+            Family::Ed25519 => Some(32),
+            Family::MlDsa(level) => Some(level.verifying_key_len()),
+            Family::Rsa(_) => None,
         }
     }
 
-    /// Bytes of a raw private key: the ML-DSA or Ed25519 seed, or the scalar in field length.
-    pub const fn secret_len(self) -> usize {
+    /// Bytes of a raw private key: the ML-DSA or Ed25519 seed, or the scalar in field length. RSA keys differ.
+    pub const fn secret_len(self) -> Option<usize> {
         match self.family() {
-            Family::Ec(curve) => curve.field_len(),
-            Family::Ed25519 | Family::MlDsa(_) => 32,
+            Family::Ec(curve) => Some(curve.field_len()),
+            Family::Ed25519 | Family::MlDsa(_) => Some(32),
+            Family::Rsa(_) => None,
         }
     }
 
@@ -88,7 +100,7 @@ impl Algorithm {
     pub const fn level(self) -> Option<Level> {
         match self.family() {
             Family::MlDsa(level) => Some(level),
-            Family::Ec(_) | Family::Ed25519 => None,
+            Family::Ec(_) | Family::Ed25519 | Family::Rsa(_) => None,
         }
     }
 
@@ -108,6 +120,8 @@ impl Algorithm {
             Self::MlDsa44 => Family::MlDsa(Level::MlDsa44),
             Self::MlDsa65 => Family::MlDsa(Level::MlDsa65),
             Self::MlDsa87 => Family::MlDsa(Level::MlDsa87),
+            Self::Ps256 => Family::Rsa(Padding::Pss),
+            Self::Rs256 => Family::Rsa(Padding::Pkcs1),
         }
     }
 }
@@ -136,6 +150,7 @@ pub(crate) enum Family {
     Ec(Curve),
     Ed25519,
     MlDsa(Level),
+    Rsa(Padding),
 }
 
 impl Family {
@@ -145,8 +160,16 @@ impl Family {
             Self::Ec(_) => "EC",
             Self::Ed25519 => "OKP",
             Self::MlDsa(_) => "AKP",
+            Self::Rsa(_) => "RSA",
         }
     }
+}
+
+/// How RSA signs a hash: RFC 8017 §8.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Padding {
+    Pkcs1,
+    Pss,
 }
 
 /// The curves of RFC 7518 §6.2.1.1.

@@ -279,7 +279,7 @@ impl fmt::Display for Error {
                 write!(f, "key member `{member}` does not belong to the private key")
             }
             Self::KeyTypeUnknown { found } => {
-                write!(f, "key type {found} is not known, expected AKP, EC or OKP")
+                write!(f, "key type {found} is not known, expected AKP, EC, OKP or RSA")
             }
             Self::KeyUseRefused { member, found } => {
                 write!(f, "the key's `{member}` is {found}: not for this use")

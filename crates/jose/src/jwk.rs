@@ -1,5 +1,5 @@
-//! How keys look in JSON: JWK and JWK Set (RFC 7517), key types EC (RFC 7518 §6.2), OKP (RFC 8037 §2) and
-//! AKP (RFC 9964 §3, §4).
+//! How keys look in JSON: JWK and JWK Set (RFC 7517), key types EC and RSA (RFC 7518 §6.2, §6.3), OKP (RFC 8037 §2)
+//! and AKP (RFC 9964 §3, §4).
 //!
 //! Public and private JSON are two types, so a key set cannot publish a private member.
 
@@ -15,6 +15,7 @@ use crate::b64;
 use crate::error::{Error, check_size, shown};
 use crate::json;
 use crate::key::{PrivateKey, PublicKey};
+use crate::rsa;
 
 /// Most bytes of a single key in JSON: an ML-DSA-87 key with a certificate chain beside it fits.
 const MAX_JWK: usize = 65_536;
@@ -58,20 +59,31 @@ pub struct PrivateJwk {
 }
 
 impl PrivateJwk {
-    /// The JSON text: the members of the public key, then `priv` (the seed, RFC 9964 §4) or `d`.
+    /// The JSON text: the members of the public key, then `priv` (the seed, RFC 9964 §4) or `d`, and with RSA the other
+    /// numbers of RFC 7518 §6.3.2.
     pub fn to_json(&self) -> Zeroizing<String> {
         let mut public = self.key.public().to_jwk().to_json();
         public.pop();
-        let member = secret_member(self.key.algorithm());
-        let text = b64::encode_secret(&self.key.secret());
+        let secret = self.key.secret();
+        let members: Vec<(&str, Zeroizing<Vec<u8>>)> = match rsa::private_numbers(&secret) {
+            Ok(numbers) if matches!(self.key.algorithm().family(), Family::Rsa(_)) => {
+                let private = rsa::PRIVATE_MEMBERS.into_iter().zip(numbers).skip(2);
+                private.map(|(member, number)| (member, b64::encode_secret(number))).collect()
+            }
+            _ => vec![(secret_member(self.key.algorithm()), b64::encode_secret(&secret))],
+        };
         // All room at once: a buffer that grew would leave a copy of the secret behind.
-        let mut out = Zeroizing::new(String::with_capacity(public.len() + member.len() + text.len() + 7));
+        let room: usize = members.iter().map(|(member, text)| member.len() + text.len() + 6).sum();
+        let mut out = Zeroizing::new(String::with_capacity(public.len() + room + 1));
         out.push_str(&public);
-        out.push_str(",\"");
-        out.push_str(member);
-        out.push_str("\":\"");
-        text.iter().for_each(|character| out.push(char::from(*character)));
-        out.push_str("\"}");
+        for (member, text) in &members {
+            out.push_str(",\"");
+            out.push_str(member);
+            out.push_str("\":\"");
+            text.iter().for_each(|character| out.push(char::from(*character)));
+            out.push('"');
+        }
+        out.push('}');
         out
     }
 }
@@ -95,15 +107,10 @@ impl PrivateKey {
         let algorithm = fields.algorithm()?;
         fields.check_use("sign")?;
         let public = fields.public_key(algorithm)?;
-        let text = fields.text(secret_member(algorithm))?;
-        if let (Some(level), Some(found)) = (algorithm.level(), expanded_len(text)) {
-            return Err(Error::KeyMalformed {
-                member: "priv",
-                expected: format!("the 32-byte seed of {level} (RFC 9964 §4)"),
-                found: format!("an expanded key of {found} bytes, which has no JWK form"),
-            });
-        }
-        let secret = b64::decode_secret(secret_member(algorithm), text, algorithm.secret_len())?;
+        let secret = match algorithm.secret_len() {
+            Some(len) => fields.secret(algorithm, len)?,
+            None => fields.rsa_secret()?,
+        };
         let key = Self::from_secret_and_public(algorithm, &secret, public.as_bytes())?;
         Ok(match fields.kid()? {
             Some(kid) => key.with_kid(kid),
@@ -256,14 +263,18 @@ impl JwkSet {
     }
 }
 
-/// The member of the private half.
+/// The (first) member of the private half.
 pub(crate) const fn secret_member(algorithm: Algorithm) -> &'static str {
     if algorithm.level().is_some() { "priv" } else { "d" }
 }
 
 /// The (first) member of the public half.
 pub(crate) const fn public_member(algorithm: Algorithm) -> &'static str {
-    if algorithm.level().is_some() { "pub" } else { "x" }
+    match algorithm.family() {
+        Family::Ec(_) | Family::Ed25519 => "x",
+        Family::MlDsa(_) => "pub",
+        Family::Rsa(_) => "n",
+    }
 }
 
 /// RFC 7638 §3: SHA-256 over the required members, by name, without spaces.
@@ -294,6 +305,12 @@ fn public_members(key: &PublicKey) -> Vec<(&'static str, String)> {
             members.push(("x", b64::encode(bytes)));
         }
         Family::MlDsa(_) => members.push(("pub", b64::encode(bytes))),
+        Family::Rsa(_) => {
+            // The numbers were read before.
+            let (n, e) = rsa::public_numbers(bytes).unwrap_or_default();
+            members.push(("n", b64::encode(n)));
+            members.push(("e", b64::encode(e)));
+        }
     }
     members
 }
@@ -373,6 +390,15 @@ impl<'a> Fields<'a> {
                     Some(alg) => Err(wrong_alg("EdDSA or Ed25519", alg)),
                 }
             }
+            "RSA" => {
+                self.refuse(&["pub", "priv", "crv", "x", "y", "k"], "no such member in an RSA key")?;
+                match alg.map(str::parse::<Algorithm>).transpose()? {
+                    // What most who leave it out mean, and what OpenID Connect Core §15.1 expects of everybody.
+                    None => Ok(Algorithm::Rs256),
+                    Some(alg) if matches!(alg.family(), Family::Rsa(_)) => Ok(alg),
+                    Some(alg) => Err(wrong_alg("PS256 or RS256", alg)),
+                }
+            }
             other => Err(Error::KeyTypeUnknown { found: shown(other) }),
         }
     }
@@ -385,10 +411,54 @@ impl<'a> Fields<'a> {
                 point.extend(self.bytes("y", curve.field_len())?);
                 PublicKey::from_public(algorithm, &point)
             }
-            Family::Ed25519 => PublicKey::from_public(algorithm, &self.bytes("x", algorithm.public_len())?),
-            Family::MlDsa(_) => {
-                PublicKey::from_public(algorithm, &self.bytes("pub", algorithm.public_len())?)
+            Family::Ed25519 => PublicKey::from_public(algorithm, &self.bytes("x", 32)?),
+            Family::MlDsa(level) => {
+                PublicKey::from_public(algorithm, &self.bytes("pub", level.verifying_key_len())?)
             }
+            Family::Rsa(_) => {
+                PublicKey::from_public(algorithm, &rsa::public_der(&self.number("n")?, &self.number("e")?))
+            }
+        }
+    }
+
+    /// The raw private key of an algorithm where all have one length.
+    fn secret(&self, algorithm: Algorithm, len: usize) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let text = self.text(secret_member(algorithm))?;
+        if let (Some(level), Some(found)) = (algorithm.level(), expanded_len(text)) {
+            return Err(Error::KeyMalformed {
+                member: "priv",
+                expected: format!("the 32-byte seed of {level} (RFC 9964 §4)"),
+                found: format!("an expanded key of {found} bytes, which has no JWK form"),
+            });
+        }
+        b64::decode_secret(secret_member(algorithm), text, len)
+    }
+
+    /// RFC 7518 §6.3.2: all numbers of two primes, or none of them can be used.
+    fn rsa_secret(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        self.refuse(&["oth"], "a key of two primes")?;
+        let mut numbers = Vec::with_capacity(rsa::PRIVATE_MEMBERS.len());
+        for member in rsa::PRIVATE_MEMBERS {
+            numbers.push(self.number(member)?);
+        }
+        let numbers: Vec<&[u8]> = numbers.iter().map(|number| number.as_slice()).collect();
+        let numbers: &[&[u8]; 8] = numbers.as_slice().try_into().map_err(|_| Error::Provider)?;
+        Ok(rsa::private_der(numbers))
+    }
+
+    /// RFC 7518 §2, Base64urlUInt: not zero, no zero octet in front.
+    fn number(&self, member: &'static str) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let text = self.text(member)?;
+        let most = b64::encoded_len(rsa::MODULUS_BITS.end() / 8);
+        check_size("number of an RSA key", most, text.len())?;
+        let bytes = b64::decode_secret(member, text, text.len() * 3 / 4)?;
+        match bytes.first() {
+            None | Some(0) => Err(Error::KeyMalformed {
+                member,
+                expected: "a number without zeros in front".into(),
+                found: "another form".into(),
+            }),
+            _ => Ok(bytes),
         }
     }
 

@@ -5,6 +5,7 @@
 //! trusted; [`ReceivedHeader::get`] shows it to a caller who knows a protocol (such as DPoP) that gives it a meaning.
 
 use core::fmt;
+use core::ops::RangeInclusive;
 use core::str::FromStr;
 
 use std::borrow::Cow;
@@ -17,6 +18,7 @@ use crate::error::{Error, check_size, shown};
 use crate::json;
 use crate::jwk::{JwkSet, kid_is_sane};
 use crate::key::{PrivateKey, PublicKey};
+use crate::rsa;
 
 /// Most bytes of a token that are read or written.
 pub const MAX_TOKEN: usize = 65_536;
@@ -73,7 +75,7 @@ impl Header {
 /// its empty payload, [`Error::HeaderMalformed`] for a key id it would refuse, [`Error::Provider`].
 pub fn encode(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<String, Error> {
     let algorithm = key.algorithm();
-    compose(algorithm.name(), algorithm.signature_len(), Some(key.kid()), header, payload, |input| {
+    compose(algorithm.name(), key.public().signature_len(), Some(key.kid()), header, payload, |input| {
         key.sign(input)
     })
 }
@@ -217,10 +219,10 @@ pub(crate) fn take_apart<A: Named>(token: &str) -> Result<Unverified<'_, A>, Err
     let header = read_header::<A>(header)?;
     check_not_empty("payload", payload)?;
     check_not_empty("signature", signature)?;
-    // RFC 7518 §3.2, §3.4, RFC 8032 §5.1.6, FIPS 204 Table 2: each algorithm has one length.
-    let expected = header.algorithm.proof_len();
-    if signature.len() != b64::encoded_len(expected) {
-        return Err(header.algorithm.wrong_len(expected, signature.len() * 3 / 4));
+    // RFC 7518 §3.2, §3.4, RFC 8032 §5.1.6, FIPS 204 Table 2: each algorithm has one length. RSA keys have one each.
+    let (least, most) = header.algorithm.proof_len().into_inner();
+    if !(b64::encoded_len(least)..=b64::encoded_len(most)).contains(&signature.len()) {
+        return Err(header.algorithm.wrong_len(least, signature.len() * 3 / 4));
     }
     let signing_input = Cow::Borrowed(&token[..token.len() - signature.len() - 1]);
     let signature = b64::decode("signature", signature)?;
@@ -332,15 +334,17 @@ fn read_header<A: Named>(part: &str) -> Result<ReceivedHeader<A>, Error> {
 /// What `alg` may name: one family of algorithms, and no name of another.
 pub(crate) trait Named: Copy + FromStr<Err = Error> {
     /// Bytes of a signature or MAC.
-    fn proof_len(self) -> usize;
+    fn proof_len(self) -> RangeInclusive<usize>;
 
     /// What to say of another length.
     fn wrong_len(self, expected: usize, found: usize) -> Error;
 }
 
 impl Named for Algorithm {
-    fn proof_len(self) -> usize {
-        self.signature_len()
+    fn proof_len(self) -> RangeInclusive<usize> {
+        let bytes = |bits| bits / 8;
+        let rsa = bytes(*rsa::MODULUS_BITS.start())..=bytes(*rsa::MODULUS_BITS.end());
+        self.signature_len().map_or(rsa, |len| len..=len)
     }
 
     fn wrong_len(self, expected: usize, found: usize) -> Error {

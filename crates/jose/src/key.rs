@@ -4,18 +4,19 @@ use core::fmt;
 use std::sync::{Arc, OnceLock};
 
 use aws_lc_rs::agreement;
-use aws_lc_rs::encoding::AsBigEndian as _;
+use aws_lc_rs::encoding::{AsBigEndian as _, AsDer as _};
 use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{
-    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, ParsedPublicKey,
-    VerificationAlgorithm,
+    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, ParsedPublicKey, RsaEncoding,
+    RsaKeyPair, VerificationAlgorithm,
 };
 use sealstone_mldsa::{Context, OsRandom, Randomness as _, any};
 use zeroize::Zeroizing;
 
-use crate::alg::{Algorithm, Curve, Family};
+use crate::alg::{Algorithm, Curve, Family, Padding};
 use crate::error::Error;
-use crate::jwk;
+use crate::{jwk, rsa};
 
 /// A key that signs. Cloning shares it; dropping the last clone wipes it.
 ///
@@ -35,10 +36,11 @@ enum Signer {
     Ecdsa(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
     MlDsa(Box<any::ExpandedSigningKey>),
+    Rsa { pair: Box<RsaKeyPair>, padding: Padding },
 }
 
 impl PrivateKey {
-    /// Makes a key from the randomness of the operating system.
+    /// Makes a key from the randomness of the operating system. An RSA key has 2048 bits, and takes some 100 ms.
     ///
     /// # Errors
     /// [`Error::Provider`] if there is none.
@@ -54,20 +56,26 @@ impl PrivateKey {
                 OsRandom.fill(seed.as_mut()).map_err(|_| Error::Provider)?;
                 Self::from_secret(algorithm, seed.as_ref())
             }
+            Family::Rsa(_) => {
+                let pair = RsaKeyPair::generate(KeySize::Rsa2048).map_err(|_| Error::Provider)?;
+                let pkcs8 = pair.as_der().map_err(|_| Error::Provider)?;
+                Self::from_secret(algorithm, rsa::of_pkcs8(pkcs8.as_ref()).ok_or(Error::Provider)?)
+            }
         }
     }
 
     /// Takes a raw private key of [`Algorithm::secret_len`] bytes: the ML-DSA or Ed25519 seed, or the big-endian
-    /// scalar of an EC key. The public half is computed.
+    /// scalar of an EC key; or an `RSAPrivateKey` of two primes, RFC 8017 §A.1.2. The public half is computed.
     ///
     /// # Errors
-    /// [`Error::KeyMalformed`] for another length, or a scalar that is not within 1..n.
+    /// [`Error::KeyMalformed`] for another length, a scalar that is not within 1..n, an RSA modulus of less than 2048 or
+    /// more than 4096 bits, or RSA numbers that do not belong together.
     pub fn from_secret(algorithm: Algorithm, secret: &[u8]) -> Result<Self, Error> {
         let member = jwk::secret_member(algorithm);
-        if secret.len() != algorithm.secret_len() {
+        if let Some(len) = algorithm.secret_len().filter(|len| *len != secret.len()) {
             return Err(Error::KeyMalformed {
                 member,
-                expected: format!("{} bytes", algorithm.secret_len()),
+                expected: format!("{len} bytes"),
                 found: format!("{} bytes", secret.len()),
             });
         }
@@ -97,6 +105,16 @@ impl PrivateKey {
                     any::SigningKey::try_from_seed(level, secret).map_err(|_| Error::Provider)?.expand();
                 let public = PublicKey::from_verifying_key(algorithm, expanded.verifying_key());
                 (Signer::MlDsa(Box::new(expanded)), public)
+            }
+            Family::Rsa(padding) => {
+                let [n, e, ..] = rsa::private_numbers(secret).map_err(Error::from)?;
+                let pair = RsaKeyPair::from_der(secret).map_err(|_| Error::KeyMalformed {
+                    member,
+                    expected: "the private numbers of `n` and `e`".into(),
+                    found: "others".into(),
+                })?;
+                let public = PublicKey::from_public(algorithm, &rsa::public_der(n, e))?;
+                (Signer::Rsa { pair: Box::new(pair), padding }, public)
             }
         };
         let core = PrivateCore { secret: Zeroizing::new(secret.to_vec()), signer };
@@ -142,7 +160,8 @@ impl PrivateKey {
         self.core.secret.clone()
     }
 
-    /// Signs `message`. ML-DSA: pure, empty context (RFC 9964 §5), hedged. ECDSA: `r || s` in field length.
+    /// Signs `message`. ML-DSA: pure, empty context (RFC 9964 §5), hedged. ECDSA: `r || s` in field length. RSA: as long
+    /// as the modulus.
     ///
     /// # Errors
     /// [`Error::Provider`] if there is no randomness.
@@ -159,6 +178,12 @@ impl PrivateKey {
                 let signature =
                     key.sign(&mut OsRandom, Context::EMPTY, message).map_err(|_| Error::Provider)?;
                 Ok(signature.encode().to_vec())
+            }
+            Signer::Rsa { pair, padding } => {
+                let mut signature = vec![0; pair.public_modulus_len()];
+                pair.sign(padding.signing(), &SystemRandom::new(), message, &mut signature)
+                    .map_err(|_| Error::Provider)?;
+                Ok(signature)
             }
         }
     }
@@ -194,7 +219,8 @@ enum Verifier {
 
 impl PublicKey {
     /// Takes a raw public key of [`Algorithm::public_len`] bytes: the ML-DSA or Ed25519 key, or the uncompressed
-    /// point (SEC 1 §2.3.3) of an EC key, which must lie on the curve.
+    /// point (SEC 1 §2.3.3) of an EC key, which must lie on the curve; or an `RSAPublicKey` (RFC 8017 §A.1.1) whose modulus
+    /// has 2048 to 4096 bits.
     ///
     /// # Errors
     /// [`Error::KeyMalformed`] if it is not one.
@@ -204,15 +230,16 @@ impl PublicKey {
             expected,
             found,
         };
-        if bytes.len() != algorithm.public_len() {
-            let (expected, found) = (algorithm.public_len(), bytes.len());
+        if let Some(expected) = algorithm.public_len().filter(|len| *len != bytes.len()) {
+            let found = bytes.len();
             return Err(malformed(format!("{expected} bytes"), format!("{found} bytes")));
         }
-        let parsed = |verification: &'static dyn VerificationAlgorithm, expected: String| {
-            let key = ParsedPublicKey::new(verification, bytes)
-                .map_err(|_| malformed(expected, "another value".into()))?;
-            Ok(Verifier::Classical { key, bytes: bytes.to_vec() })
-        };
+        let parsed =
+            |verification: &'static dyn VerificationAlgorithm, expected: String| -> Result<_, Error> {
+                let key = ParsedPublicKey::new(verification, bytes)
+                    .map_err(|_| malformed(expected, "another value".into()))?;
+                Ok(Verifier::Classical { key, bytes: bytes.to_vec() })
+            };
         let verifier = match algorithm.family() {
             // The length check leaves two readings of the first octet: 04, and the hybrid form 06 or 07.
             Family::Ec(_) if bytes[0] != 0x04 => {
@@ -227,6 +254,10 @@ impl PublicKey {
                 let key = any::VerifyingKey::decode(level, bytes)
                     .map_err(|_| malformed(format!("a key of {level}"), "another value".into()))?;
                 return Ok(Self::from_verifying_key(algorithm, key));
+            }
+            Family::Rsa(padding) => {
+                rsa::public_numbers(bytes)?;
+                parsed(padding.verifying(), "an RSA modulus and exponent".into())?
             }
         };
         Ok(Self::new(algorithm, verifier))
@@ -259,6 +290,14 @@ impl PublicKey {
             Verifier::Classical { bytes, .. } => bytes,
             Verifier::MlDsa { key, .. } => key.encode(),
         }
+    }
+
+    /// Bytes of this key's signatures.
+    pub fn signature_len(&self) -> usize {
+        self.algorithm().signature_len().unwrap_or_else(|| {
+            // The numbers were read before.
+            rsa::public_numbers(self.as_bytes()).map_or(0, |(n, _)| n.len())
+        })
     }
 
     /// Checks a signature as [`PrivateKey::sign`] makes it.
@@ -332,6 +371,23 @@ impl Curve {
             Self::P256 => &agreement::ECDH_P256,
             Self::P384 => &agreement::ECDH_P384,
             Self::P521 => &agreement::ECDH_P521,
+        }
+    }
+}
+
+/// The library's ways to sign and check with RSA, both with SHA-256; PSS with a salt as long as the hash, RFC 7518 §3.5.
+impl Padding {
+    const fn signing(self) -> &'static dyn RsaEncoding {
+        match self {
+            Self::Pkcs1 => &signature::RSA_PKCS1_SHA256,
+            Self::Pss => &signature::RSA_PSS_SHA256,
+        }
+    }
+
+    const fn verifying(self) -> &'static dyn VerificationAlgorithm {
+        match self {
+            Self::Pkcs1 => &signature::RSA_PKCS1_2048_8192_SHA256,
+            Self::Pss => &signature::RSA_PSS_2048_8192_SHA256,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! JSON Web Keys, Signatures and Tokens with ML-DSA (RFC 9964), ECDSA and Ed25519.
+//! JSON Web Keys, Signatures and Tokens with ML-DSA (RFC 9964), ECDSA, Ed25519 and RSA.
 //!
 //! Data walks one way. A token is text, then [`jws::Unverified`], then [`jws::Verified`], then, when its claims
 //! have passed the rules, a [`jwt::Token`]: each step is a type of its own, and there is no road back. The
@@ -42,6 +42,7 @@ pub mod jws;
 pub mod jwt;
 mod key;
 pub mod mac;
+mod rsa;
 pub mod size;
 
 pub use alg::Algorithm;

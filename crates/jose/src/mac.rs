@@ -18,6 +18,7 @@
 //! ```
 
 use core::fmt;
+use core::ops::RangeInclusive;
 use core::str::FromStr;
 
 use aws_lc_rs::hmac;
@@ -84,8 +85,8 @@ impl FromStr for MacAlgorithm {
 }
 
 impl Named for MacAlgorithm {
-    fn proof_len(self) -> usize {
-        self.mac_len()
+    fn proof_len(self) -> RangeInclusive<usize> {
+        self.mac_len()..=self.mac_len()
     }
 
     fn wrong_len(self, _: usize, _: usize) -> Error {

@@ -88,11 +88,14 @@ impl Report {
         LIMITS.iter().filter(move |limit| limit.is_broken_by(total))
     }
 
-    fn new(algorithm: Algorithm, header: usize, payload: usize) -> Self {
-        let signature = b64::encoded_len(algorithm.signature_len());
+    fn new(algorithm: Algorithm, header: usize, payload: usize, signature: usize) -> Self {
+        let signature = b64::encoded_len(signature);
         Self { algorithm, header, payload, signature, total: header + payload + signature + 2 }
     }
 }
+
+/// Bytes of a signature of an RSA key of 2048 bits.
+const RSA_2048: usize = 256;
 
 /// Measures a token. Its signature is not checked.
 ///
@@ -101,10 +104,11 @@ impl Report {
 pub fn report(token: &str) -> Result<Report, Error> {
     let unverified = Unverified::parse(token)?;
     let part = |index| token.split('.').nth(index).map_or(0, str::len);
-    Ok(Report::new(unverified.header().algorithm(), part(0), part(1)))
+    Ok(Report::new(unverified.header().algorithm(), part(0), part(1), unverified.signature.len()))
 }
 
-/// What the same header and claims would measure under each algorithm, in the order of [`Algorithm::ALL`].
+/// What the same header and claims would measure under each algorithm, in the order of [`Algorithm::ALL`]; with RSA, under a
+/// key of 2048 bits.
 ///
 /// The key id is taken as it is: a thumbprint is as long for one algorithm as for another.
 ///
@@ -117,7 +121,8 @@ pub fn compare(token: &str) -> Result<Vec<Report>, Error> {
     let reports = Algorithm::ALL.into_iter().map(|algorithm| {
         header.insert("alg".to_owned(), Value::from(algorithm.name()));
         let json = Value::Object(header.clone()).to_string();
-        Report::new(algorithm, b64::encoded_len(json.len()), payload)
+        let signature = algorithm.signature_len().unwrap_or(RSA_2048);
+        Report::new(algorithm, b64::encoded_len(json.len()), payload, signature)
     });
     Ok(reports.collect())
 }

@@ -7,6 +7,7 @@ mod keys;
 mod mac;
 mod matrix;
 mod properties;
+mod rsa;
 mod sets;
 mod sizes;
 mod standards;

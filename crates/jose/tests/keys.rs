@@ -54,7 +54,7 @@ fn private_keys() {
         ("kty in lower case", with(&ml, "kty", "akp"), "key type"),
         ("kty ML-DSA, of early drafts", with(&ml, "kty", "ML-DSA"), "key type"),
         ("kty MLWE, of early drafts", with(&ml, "kty", "MLWE"), "key type"),
-        ("kty RSA", with(&ml, "kty", "RSA"), "key type"),
+        ("kty RSA", with(&ml, "kty", "RSA"), "key malformed"),
         ("kty oct", with(&ml, "kty", "oct"), "key type"),
         ("AKP as EC", with(&ml, "kty", "EC"), "key malformed"),
         ("AKP as OKP", with(&ml, "kty", "OKP"), "key malformed"),
@@ -253,7 +253,7 @@ fn optional_members() {
     let named = PublicKey::from_jwk(&with(&jwk, "kid", "2026-a")).unwrap();
     assert_eq!((named.kid(), named.thumbprint()), ("2026-a", ed.kid()));
     assert_eq!(PublicKey::from_jwk(&with(&jwk, "kid", Value::Null)).unwrap().kid(), ed.kid());
-    for algorithm in [Algorithm::Es256, Algorithm::Es384, Algorithm::Es512] {
+    for algorithm in [Algorithm::Es256, Algorithm::Es384, Algorithm::Es512, Algorithm::Rs256] {
         let key = PrivateKey::generate(algorithm).unwrap();
         let jwk = serde_json::to_value(key.public().to_jwk()).unwrap();
         assert_eq!(PublicKey::from_jwk(&with(&jwk, "alg", Value::Null)).unwrap().algorithm(), algorithm);
@@ -272,10 +272,15 @@ fn order_of_members() {
         expected.extend(match algorithm {
             Algorithm::EdDsa | Algorithm::Ed25519 => &["crv", "x"][..],
             Algorithm::Es256 | Algorithm::Es384 | Algorithm::Es512 => &["crv", "x", "y"],
-            _ => &["pub"],
+            Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => &["pub"],
+            Algorithm::Ps256 | Algorithm::Rs256 => &["n", "e"],
         });
         assert_eq!(names(&public), expected);
-        expected.push(if algorithm.level().is_some() { "priv" } else { "d" });
+        expected.extend(match algorithm {
+            Algorithm::MlDsa44 | Algorithm::MlDsa65 | Algorithm::MlDsa87 => &["priv"][..],
+            Algorithm::Ps256 | Algorithm::Rs256 => &["d", "p", "q", "dp", "dq", "qi"],
+            _ => &["d"],
+        });
         assert_eq!(names(&private), expected);
         assert_eq!(serde_json::to_string(&key.public().to_jwk()).unwrap(), public);
     }

@@ -48,7 +48,9 @@ fn what_is_published_holds_no_secret() {
 fn keys_not_known_are_ignored_and_named() {
     let good = PrivateKey::generate(Algorithm::MlDsa44).unwrap().public().to_jwk().to_json();
     let items = [
-        (r#"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#.to_owned(), "key type"),
+        (r#"{"kty":"RSA","n":"AQAB","e":"AQAB"}"#.to_owned(), "key malformed"),
+        (r#"{"kty":"RSA","alg":"RSA-OAEP","n":"AQAB","e":"AQAB"}"#.to_owned(), "algorithm unknown"),
+        (r#"{"kty":"DSA","n":"AQAB","e":"AQAB"}"#.to_owned(), "key type"),
         (r#"{"kty":"OKP","crv":"X25519","x":"AA"}"#.to_owned(), "key type"),
         (r#"{"kty":"EC","crv":"secp256k1","x":"AA","y":"AA"}"#.to_owned(), "key type"),
         (r#"{"kty":"AKP","alg":"SLH-DSA-SHA2-128s","pub":"AA"}"#.to_owned(), "algorithm unknown"),

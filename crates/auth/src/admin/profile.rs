@@ -38,7 +38,7 @@ fn fapi2(new: &NewClient) -> Result<(), Error> {
     let invalid = |what: String, hint: &str| {
         Err(Error::ClientInvalid { field: "profile", what, hint: hint.to_owned() })
     };
-    let algorithms = "fapi2 has ES256, EdDSA and Ed25519, and ML-DSA where it is chosen";
+    let algorithms = "fapi2 has ES256, PS256, EdDSA and Ed25519, and ML-DSA where it is chosen";
     match &new.authentication {
         NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys }) => {
             if *audience != AssertionAudience::Issuer {

@@ -1,9 +1,12 @@
 //! The people who may sign in.
 
+use std::collections::BTreeSet;
+
 use super::Admin;
 use crate::Error;
 use crate::clock::random_id;
-use crate::people::{Password, PasswordHash, User, normalised, user};
+use crate::people::{Password, PasswordHash, User, normalised, session, user};
+use crate::protocol::session_clients;
 use crate::store::{Kind, Version, Write};
 
 /// A user to be registered. One without a password cannot sign in until one is set.
@@ -63,6 +66,12 @@ impl Admin {
         Ok(users)
     }
 
+    /// One user.
+    /// Errors: `UserInvalid`, `UserUnknown`.
+    pub async fn user(&self, name: &str) -> Result<User, Error> {
+        self.known(&username(name)?).await.map(|(user, _)| user)
+    }
+
     /// Removes a user; no session of theirs holds any more, also if the username is given to somebody else.
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn remove_user(&self, name: &str) -> Result<(), Error> {
@@ -70,6 +79,9 @@ impl Admin {
         loop {
             let (user, version) = self.known(&username).await?;
             if let Write::Done(_) = self.store.remove(Kind::User, &username, version).await? {
+                // Whoever is removed has no session any more.
+                let user = User { disabled: true, ..user };
+                self.end_sessions(&user).await?;
                 return user::forget(&*self.store, &user.sub, self.clock.now()).await;
             }
         }
@@ -82,35 +94,76 @@ impl Admin {
         // Before the work: a wrong name is told at once.
         self.known(&username).await?;
         let hash = self.hash(password).await?;
-        self.change(&username, |user| User {
+        let changed = self.change(&username, |user| User {
             generation: user.generation.saturating_add(1),
             password: Some(hash.clone()),
             ..user
-        })
-        .await
+        });
+        self.ended(changed.await?).await
+    }
+
+    /// Ends every session of the user, and tells their clients.
+    /// Errors: `UserInvalid`, `UserUnknown`.
+    pub async fn sign_out(&self, name: &str) -> Result<User, Error> {
+        let later = |user: User| User { generation: user.generation.saturating_add(1), ..user };
+        let changed = self.change(&username(name)?, later).await?;
+        self.ended(changed).await
     }
 
     /// Takes away every passkey; every session of the user ends.
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn remove_passkeys(&self, name: &str) -> Result<User, Error> {
-        self.change(&username(name)?, |user| User {
+        let name = username(name)?;
+        let changed = self.change(&name, |user| User {
             generation: user.generation.saturating_add(1),
             passkeys: Vec::new(),
             ..user
-        })
-        .await
+        });
+        self.ended(changed.await?).await
     }
 
     /// Lets a user sign in no longer and ends every session, or lets them sign in again.
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn set_disabled(&self, name: &str, disabled: bool) -> Result<User, Error> {
         // A session from before must not come back to life when the user is enabled again.
-        self.change(&username(name)?, |user| User {
+        let name = username(name)?;
+        let changed = self.change(&name, |user| User {
             disabled,
             generation: user.generation.saturating_add(u64::from(disabled)),
             ..user
-        })
-        .await
+        });
+        let user = changed.await?;
+        if disabled { self.ended(user).await } else { Ok(user) }
+    }
+
+    /// No session of the user holds any more: their clients are told, and their records go.
+    async fn ended(&self, user: User) -> Result<User, Error> {
+        self.end_sessions(&user).await?;
+        Ok(user)
+    }
+
+    async fn end_sessions(&self, user: &User) -> Result<(), Error> {
+        let (store, now) = (&*self.store, self.clock.now());
+        // One that was started since the change holds: it knows of it.
+        let (held, over): (Vec<_>, Vec<_>) = session::of_person(store, &user.sub, now)
+            .await?
+            .into_iter()
+            .partition(|(session, _)| session.belongs_to(user));
+        // Those without a request for a while are among the second, and those without a client among the first.
+        let mut sids: BTreeSet<String> = over.iter().map(|(session, _)| session.sid.clone()).collect();
+        sids.extend(session_clients::of_person(&user.sub, store, now).await?);
+        for (session, _) in held {
+            sids.remove(&session.sid);
+        }
+        for sid in sids {
+            session_clients::end(&sid, &user.sub, self.max_lifetime_seconds, store, now).await?;
+        }
+        for (_, record) in over {
+            // Refused: it has ended, or was used at this moment, and holds no longer for all that.
+            let (Write::Done(_) | Write::Refused) =
+                store.remove(Kind::Session, &record.id, record.version).await?;
+        }
+        Ok(())
     }
 
     /// Changes a user; if somebody else changes them meanwhile, changes what they have become.

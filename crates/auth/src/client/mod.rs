@@ -4,7 +4,10 @@ mod authentication;
 mod certificate;
 mod code_flow;
 mod exchange;
+mod https_uri;
 mod jwks_uri;
+mod logout;
+pub mod metadata;
 mod profile;
 mod secret;
 
@@ -25,7 +28,9 @@ pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};
 pub use code_flow::{CodeFlow, Consent, RedirectUri, RefreshLifetime};
 pub use exchange::Exchange;
-pub use jwks_uri::{JwksUri, KeySource};
+pub use https_uri::HttpsUri;
+pub use jwks_uri::KeySource;
+pub use logout::Logout;
 pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 
@@ -52,10 +57,14 @@ pub struct Client {
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
     pub id: String,
+    /// How it takes part when a person signs out.
+    pub logout: Logout,
     /// A name for people.
     pub name: String,
     /// What it is held to besides.
     pub profile: Option<Profile>,
+    /// What it manages its registration with, where it registered itself (RFC 7592 §3).
+    pub registration: Option<SecretHash>,
     /// The audiences it answers for as a resource server: it may introspect their tokens, RFC 7662 §4.
     pub resources: Vec<String>,
     /// The scopes it may have, RFC 6749 §3.3; all of them when it asks for none.
@@ -73,6 +82,8 @@ pub enum Grant {
     AuthorizationCode,
     /// RFC 6749 §4.4.
     ClientCredentials,
+    /// RFC 8628: a device asks, and a person answers in a browser.
+    DeviceCode,
     /// RFC 7523 §2.1.
     JwtBearer,
     /// RFC 6749 §6, for what a person has granted together with the scope `offline_access`.
@@ -83,9 +94,10 @@ pub enum Grant {
 
 impl Grant {
     /// Every grant there is.
-    pub const ALL: [Grant; 5] = [
+    pub const ALL: [Grant; 6] = [
         Grant::AuthorizationCode,
         Grant::ClientCredentials,
+        Grant::DeviceCode,
         Grant::JwtBearer,
         Grant::RefreshToken,
         Grant::TokenExchange,
@@ -96,6 +108,7 @@ impl Grant {
         match self {
             Grant::AuthorizationCode => "authorization_code",
             Grant::ClientCredentials => "client_credentials",
+            Grant::DeviceCode => "urn:ietf:params:oauth:grant-type:device_code",
             Grant::JwtBearer => "urn:ietf:params:oauth:grant-type:jwt-bearer",
             Grant::RefreshToken => "refresh_token",
             Grant::TokenExchange => "urn:ietf:params:oauth:grant-type:token-exchange",
@@ -111,6 +124,11 @@ impl Clients {
     /// The client with this id.
     pub fn by_id(&self, id: &str) -> Option<&Arc<Client>> {
         self.0.get(id)
+    }
+
+    /// How many have registered themselves, RFC 7591.
+    pub(crate) fn registered_themselves(&self) -> usize {
+        self.0.values().filter(|client| client.registration.is_some()).count()
     }
 }
 
@@ -141,9 +159,14 @@ struct Body {
     jwks: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Logout::is_none")]
+    logout: Logout,
     name: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<Profile>,
+    /// SHA-256 of the registration access token, in base64url.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    registration_sha256: Option<String>,
     resources: Vec<String>,
     scopes: BTreeSet<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -172,6 +195,16 @@ struct Body {
 }
 
 impl Client {
+    /// Whether this is the registration access token of the client, RFC 7592 §3. Time: independent of it.
+    pub(crate) fn is_managed_with(&self, token: &str) -> bool {
+        self.registration.is_some_and(|hash| hash == SecretHash::of(token))
+    }
+
+    /// Whether this is the client's secret, where it has one of which a hash is kept. Time: independent of it.
+    pub(crate) fn has_secret(&self, secret: &str) -> bool {
+        self.authentication.secret_hash().is_some_and(|hash| *hash == SecretHash::of(secret))
+    }
+
     /// Whether its authorization requests must be pushed, RFC 9126 §6.
     pub fn must_push(&self) -> bool {
         self.code_flow.require_pushed_authorization_requests || self.profile == Some(Profile::Fapi2)
@@ -202,8 +235,10 @@ impl Client {
             grants: self.grants.clone(),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
+            logout: self.logout.clone(),
             name: self.name.clone(),
             profile: self.profile,
+            registration_sha256: self.registration.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             resources: self.resources.clone(),
             scopes: self.scopes.clone(),
             secret_sealed: secret.map(|secret| URL_SAFE_NO_PAD.encode(&secret.sealed)),
@@ -225,6 +260,11 @@ impl Client {
         let unreadable =
             |cause: &dyn fmt::Display| Error::store("read a client", format!("{}: {cause}", record.id));
         let body: Body = serde_json::from_slice(&record.body).map_err(|cause| unreadable(&cause))?;
+        let hash = |text: &String| {
+            let hash = URL_SAFE_NO_PAD.decode(text).ok().and_then(|hash| SecretHash::from_bytes(&hash));
+            hash.ok_or_else(|| unreadable(&"the hash of its registration access token is not one"))
+        };
+        let registration = body.registration_sha256.as_ref().map(hash).transpose()?;
         Ok(Self {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
             authentication: body.authentication().map_err(|cause| unreadable(&cause))?,
@@ -236,8 +276,10 @@ impl Client {
             exchange: body.exchange,
             grants: body.grants,
             id: record.id.clone(),
+            logout: body.logout,
             name: body.name,
             profile: body.profile,
+            registration,
             resources: body.resources,
             scopes: body.scopes,
             token_lifetime_seconds: body.token_lifetime_seconds,
@@ -284,7 +326,7 @@ impl Body {
                 let keys = ClientKeys::parse(jwks.to_string().as_bytes());
                 keys.map(KeySource::from).map_err(|cause| format!("its keys: {cause}"))
             }
-            (None, Some(uri)) => JwksUri::parse(uri)
+            (None, Some(uri)) => HttpsUri::parse(uri)
                 .map(KeySource::from)
                 .map_err(|what| format!("the address of its keys {what}")),
             _ => Err("its keys are missing, or there twice".into()),

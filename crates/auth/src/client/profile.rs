@@ -31,8 +31,10 @@ impl Profile {
     pub const fn allows(self, algorithm: Algorithm) -> bool {
         match self {
             Profile::Fapi2 => {
-                matches!(algorithm, Algorithm::Es256 | Algorithm::EdDsa | Algorithm::Ed25519)
-                    || algorithm.level().is_some()
+                matches!(
+                    algorithm,
+                    Algorithm::Es256 | Algorithm::EdDsa | Algorithm::Ed25519 | Algorithm::Ps256
+                ) || algorithm.level().is_some()
             }
         }
     }

@@ -29,6 +29,8 @@ pub(crate) enum Refusal {
     Method,
     /// There is no such address.
     NotFound,
+    /// There is one of this name already.
+    Conflict { description: String, client: String },
     /// A flow refused; `client` is known once it has proved itself.
     OAuth { error: OAuthError, client: Option<String> },
     /// The body is over the limit.
@@ -43,6 +45,7 @@ impl Refusal {
     pub(crate) fn status(&self) -> StatusCode {
         match self {
             Refusal::Method => StatusCode::METHOD_NOT_ALLOWED,
+            Refusal::Conflict { .. } => StatusCode::CONFLICT,
             Refusal::NotFound => StatusCode::NOT_FOUND,
             Refusal::OAuth { error, .. } => match error.code {
                 Code::InvalidClient => StatusCode::UNAUTHORIZED,
@@ -51,9 +54,13 @@ impl Refusal {
                 Code::InsufficientScope => StatusCode::FORBIDDEN,
                 Code::InvalidToken => StatusCode::UNAUTHORIZED,
                 Code::AccessDenied
+                | Code::AuthorizationPending
                 | Code::ConsentRequired
+                | Code::ExpiredToken
+                | Code::InvalidClientMetadata
                 | Code::InvalidDpopProof
                 | Code::InvalidGrant
+                | Code::InvalidRedirectUri
                 | Code::InvalidRequest
                 | Code::InvalidRequestObject
                 | Code::InvalidRequestUri
@@ -62,6 +69,7 @@ impl Refusal {
                 | Code::LoginRequired
                 | Code::RequestNotSupported
                 | Code::RequestUriNotSupported
+                | Code::SlowDown
                 | Code::UnauthorizedClient
                 | Code::UnsupportedGrantType
                 | Code::UnsupportedResponseType
@@ -77,6 +85,9 @@ impl Refusal {
         let invalid = |description| (OAuthError::new(Code::InvalidRequest, description), None);
         match self {
             Refusal::Method => invalid("the method is not allowed here"),
+            Refusal::Conflict { description, client } => {
+                (OAuthError::new(Code::InvalidRequest, description), Some(client))
+            }
             Refusal::NotFound => invalid("there is nothing at this address"),
             Refusal::OAuth { error, client } => (error, client),
             Refusal::TooLarge => invalid("the body is too large"),
@@ -116,7 +127,7 @@ impl IntoResponse for Refusal {
 }
 
 /// A refusal by a protected resource: RFC 6750 §3 and RFC 9449 §7.1 want the reason in the challenge too.
-pub(crate) fn of_a_resource(refusal: Refusal) -> Response {
+pub(crate) fn of_a_resource(refusal: Refusal, scope: &str) -> Response {
     let code = match &refusal {
         Refusal::OAuth { error, .. } => Some(error.code),
         _ => None,
@@ -125,7 +136,7 @@ pub(crate) fn of_a_resource(refusal: Refusal) -> Response {
     let challenge = match code {
         Some(Code::InvalidToken) => "Bearer realm=\"sealstone\", error=\"invalid_token\"",
         Some(Code::InsufficientScope) => {
-            "Bearer realm=\"sealstone\", error=\"insufficient_scope\", scope=\"openid\""
+            &format!("Bearer realm=\"sealstone\", error=\"insufficient_scope\", scope=\"{scope}\"")
         }
         Some(Code::InvalidDpopProof) => "DPoP error=\"invalid_dpop_proof\"",
         Some(Code::UseDpopNonce) => "DPoP error=\"use_dpop_nonce\"",
@@ -134,7 +145,7 @@ pub(crate) fn of_a_resource(refusal: Refusal) -> Response {
     if code != Some(Code::InsufficientScope) {
         *response.status_mut() = StatusCode::UNAUTHORIZED;
     }
-    response.headers_mut().insert(WWW_AUTHENTICATE, HeaderValue::from_static(challenge));
+    add(&mut response, WWW_AUTHENTICATE, challenge);
     response
 }
 
@@ -145,12 +156,30 @@ pub(crate) fn private_json(caller: &Authenticated, body: &impl Serialize) -> Res
 
 /// An answer for this client alone.
 pub(crate) fn json_for(client: &str, body: &impl Serialize) -> Result<Response, Refusal> {
+    json_with(StatusCode::OK, client, body)
+}
+
+/// The same with another status.
+pub(crate) fn json_with(
+    status: StatusCode,
+    client: &str,
+    body: &impl Serialize,
+) -> Result<Response, Refusal> {
     let body = serde_json::to_vec(body)
         .map_err(|cause| OAuthError::from(crate::Error::store("write an answer", cause)))?;
-    let mut response = json_response(StatusCode::OK, "application/json", body);
+    let mut response = json_response(status, "application/json", body);
     forbid_caching(&mut response);
     response.extensions_mut().insert(Seen { client: Some(client.to_owned()), error: None });
     Ok(response)
+}
+
+/// RFC 9110 §15.3.5: done, and nothing to say.
+pub(crate) fn nothing(client: &str) -> Response {
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    forbid_caching(&mut response);
+    response.extensions_mut().insert(Seen { client: Some(client.to_owned()), error: None });
+    response
 }
 
 /// RFC 7009 §2.2: success says nothing.

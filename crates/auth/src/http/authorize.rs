@@ -164,7 +164,7 @@ fn ask_consent(
 }
 
 /// What a scope means to a person, OpenID Connect Core §5.4 and §11. A scope of a service speaks for itself.
-fn describe(scope: &str) -> &'static str {
+pub(super) fn describe(scope: &str) -> &'static str {
     match scope {
         "openid" => "know who you are",
         "profile" => "see your name",
@@ -174,12 +174,12 @@ fn describe(scope: &str) -> &'static str {
     }
 }
 
-fn name_of(client: &Client) -> &str {
+pub(super) fn name_of(client: &Client) -> &str {
     if client.name.is_empty() { &client.id } else { &client.name }
 }
 
 /// The same request as a query, with some parameters set anew.
-fn query_of(parameters: &Parameters, set: &[(&str, &str)]) -> String {
+pub(super) fn query_of(parameters: &Parameters, set: &[(&str, &str)]) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
     for (name, value) in parameters.iter().filter(|(name, _)| !set.iter().any(|(known, _)| known == name)) {
         query.append_pair(name, value);

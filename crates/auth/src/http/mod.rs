@@ -1,12 +1,17 @@
 //! The only place that knows HTTP: addresses, methods, headers, statuses.
 
+mod admin;
 mod answer;
 mod authorize;
+mod device;
+mod end_session;
 mod forms;
 mod pages;
 mod par;
 mod passkeys;
 mod people;
+mod registration;
+mod resource;
 mod serve;
 mod userinfo;
 
@@ -23,11 +28,12 @@ use axum::routing::{MethodRouter, get, post};
 use http_body_util::{BodyExt, LengthLimitError, Limited};
 use hyper::header::{AUTHORIZATION, CONTENT_ENCODING, CONTENT_TYPE, HeaderName};
 use hyper::{HeaderMap, Request, StatusCode};
-use sealstone_jose::Algorithm;
 use zeroize::Zeroizing;
 
-use crate::client::{AuthMethod, Client, Grant};
+use crate::admin::Admin;
+use crate::client::{Client, Grant};
 use crate::clock::Clock;
+use crate::config;
 use crate::issuer::Issuer;
 use crate::outbound::KeySets;
 use crate::people::People;
@@ -53,8 +59,12 @@ const READY_WITHIN: Duration = Duration::from_secs(2);
 
 /// What every request may reach.
 pub(crate) struct App {
+    pub(crate) admin: Admin,
+    /// Whether the admin API is there.
+    pub(crate) admin_api: bool,
     pub(crate) anchors: Anchors,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) device: config::Device,
     pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
     pub(crate) key_sets: KeySets,
@@ -68,6 +78,7 @@ pub(crate) struct App {
     pub(crate) par_lifetime_seconds: u64,
     pub(crate) people: People,
     pub(crate) ready: AtomicBool,
+    pub(crate) registration: config::Registration,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
     pub(crate) verifiers: Verifiers,
@@ -103,8 +114,12 @@ impl App {
 }
 
 /// The metadata document as it is served.
-pub(crate) fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod]) -> Bytes {
-    discovery::metadata(issuer, algorithms, methods).to_string().into()
+pub(crate) fn metadata(issuer: &Issuer, config: &config::Config) -> Bytes {
+    let mut all = discovery::metadata(issuer, &config.tokens.algorithms, &config.auth_methods());
+    if config.registration.enabled {
+        all["registration_endpoint"] = issuer.endpoint(discovery::REGISTER).into();
+    }
+    all.to_string().into()
 }
 
 /// Every address of the server, below the issuer's path.
@@ -118,12 +133,23 @@ pub(crate) fn router(app: Arc<App>) -> Router {
         .route(&below(discovery::AUTHORIZE), only(get(authorize::endpoint).post(authorize::endpoint)))
         .route(&below(discovery::CONSENT), only(post(authorize::consent)))
         .route(&below(discovery::USERINFO), only(get(userinfo::endpoint).post(userinfo::endpoint)))
+        .route(&below(discovery::END_SESSION), only(get(end_session::endpoint).post(end_session::endpoint)))
         .route(&below(discovery::JWKS), only(get(jwks)))
         .route(&discovery::oauth_path(&app.issuer), only(get(metadata_document)))
         .route(&discovery::openid_path(&app.issuer), only(get(metadata_document)))
         .route("/health/live", only(get(health_live)))
         .route("/health/ready", only(get(health_ready)));
+    if app.admin_api {
+        router = admin::routes(router, below);
+    }
+    if app.registration.enabled {
+        let one = get(registration::read).put(registration::update).delete(registration::remove);
+        router = router
+            .route(&below(discovery::REGISTER), only(post(registration::register)))
+            .route(&below("/register/{id}"), only(one));
+    }
     router = people::routes(router, below);
+    router = device::routes(router, below);
     router = router.fallback(|| async { Refusal::NotFound });
     router.layer(axum::middleware::from_fn_with_state(Arc::clone(&app), answer::observe)).with_state(app)
 }
@@ -291,17 +317,36 @@ impl Form {
 async fn read_form(request: Request<Body>, app: &App) -> Result<Form, Refusal> {
     let (head, body) = request.into_parts();
     check_form(&head.headers)?;
+    let body = read_body(body, app).await?;
+    let values = head.headers.get_all(AUTHORIZATION).iter();
+    let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
+    let proofs = head.headers.get_all(DPOP).iter().map(|value| value.as_bytes().to_vec()).collect();
+    let certificate = head.extensions.get::<Arc<PeerCertificate>>().cloned();
+    Ok(Form { authorization, certificate, proofs, parameters: Parameters::parse(&body)? })
+}
+
+/// A JSON body, whose type says that it is one.
+async fn read_json(headers: &HeaderMap, body: Body, app: &App) -> Result<Vec<u8>, Refusal> {
+    let is_json = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).is_some_and(|text| {
+        text.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+    });
+    match is_json {
+        true => read_body(body, app).await.map(|bytes| bytes.to_vec()),
+        false => {
+            Err(OAuthError::new(Code::InvalidRequest, "the content type must be application/json").into())
+        }
+    }
+}
+
+/// A body within the bounds of size and time.
+async fn read_body(body: Body, app: &App) -> Result<Bytes, Refusal> {
     let body = Limited::new(body, app.max_body_bytes).collect();
     let body = tokio::time::timeout(app.request_timeout, body).await.map_err(|_| Refusal::TooSlow)?;
     let body = body.map_err(|cause| match cause.downcast_ref::<LengthLimitError>() {
         Some(_) => Refusal::TooLarge,
         None => OAuthError::new(Code::InvalidRequest, "the body broke off").into(),
     })?;
-    let values = head.headers.get_all(AUTHORIZATION).iter();
-    let authorization = values.map(|value| Zeroizing::new(value.as_bytes().to_vec())).collect();
-    let proofs = head.headers.get_all(DPOP).iter().map(|value| value.as_bytes().to_vec()).collect();
-    let certificate = head.extensions.get::<Arc<PeerCertificate>>().cloned();
-    Ok(Form { authorization, certificate, proofs, parameters: Parameters::parse(&body.to_bytes())? })
+    Ok(body.to_bytes())
 }
 
 /// The content is a form, and not a compressed one.

@@ -116,13 +116,19 @@ pub(crate) struct DeviceConfirm<'a> {
     pub(crate) form_token: &'a str,
 }
 
-/// Asks whether to sign out. Posts `form_token` to `logout`.
+/// Asks whether to sign out. Posts `form_token` to `logout`, or with `continue_query` to `end_session`.
 #[derive(Template)]
 #[template(path = "logout.html")]
 pub(crate) struct Logout<'a> {
+    /// Where the form goes.
+    pub(crate) action: &'a str,
+    /// Which client asks for it; empty if none does.
+    pub(crate) client_name: &'a str,
+    /// The client's request; empty if there is none.
+    pub(crate) continue_query: &'a str,
     /// Who is signed in.
     pub(crate) username: &'a str,
-    /// See [`super::forms`]; the purpose is [`super::people::LOGOUT`].
+    /// See [`super::forms`]; the purpose is [`super::people::LOGOUT`], or names the request.
     pub(crate) form_token: &'a str,
 }
 
@@ -196,13 +202,11 @@ pub(crate) fn consent(page: &Consent<'_>) -> Response {
 }
 
 /// The page for a device's code: 200, or 403 where a code was not taken.
-#[allow(dead_code, reason = "shown by the endpoint of its flow")]
 pub(crate) fn device_code(page: &DeviceCode<'_>) -> Response {
     html(if page.failed.is_some() { StatusCode::FORBIDDEN } else { StatusCode::OK }, page)
 }
 
 /// The page that lets a device in.
-#[allow(dead_code, reason = "shown by the endpoint of its flow")]
 pub(crate) fn device_confirm(page: &DeviceConfirm<'_>) -> Response {
     html(StatusCode::OK, page)
 }

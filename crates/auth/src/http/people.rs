@@ -12,6 +12,7 @@ use hyper::http::HeaderValue;
 use hyper::{HeaderMap, Request, StatusCode};
 
 use super::answer::{Refusal, noted};
+use super::device;
 use super::forms::{Cookie, check_form_token, form_token};
 use super::pages::{self, AskPasskey, Asset, Failure, Login, Logout, Notice, SignedIn as SignedInPage};
 use super::passkeys;
@@ -22,8 +23,7 @@ use crate::issuer::Issuer;
 use crate::people::login::{Attempt, Outcome, SignedIn, attempt};
 use crate::people::throttle::Held;
 use crate::people::{Password, Session, session};
-use crate::protocol::discovery::AUTHORIZE;
-use crate::protocol::{Code, OAuthError, Parameters};
+use crate::protocol::{Code, OAuthError, Parameters, session_clients};
 
 /// The purpose of the login form's token.
 pub(crate) const LOGIN: &str = "login";
@@ -116,14 +116,12 @@ const WRONG: &str = "The username or the password is not right.";
 
 /// Sets the cookies and goes on. What the browser held before ends: it is replaced, not continued.
 pub(super) async fn enter(app: &App, headers: &HeaderMap, signed_in: &SignedIn, query: &str) -> Response {
-    if let Some(old) = Cookie::Session.read(headers, &app.issuer)
-        && let Err(cause) = session::end(app.live.store(), &old, app.clock.now()).await
-    {
+    if let Err(cause) = replace(app, headers, signed_in).await {
         return failed(cause);
     }
     let mut response = match query {
         "" => see_other(&app.issuer.endpoint("/login")),
-        query => see_other(&format!("{}?{query}", app.issuer.endpoint(AUTHORIZE))),
+        query => see_other(&format!("{}?{query}", app.issuer.endpoint(device::after_login(query)))),
     };
     Cookie::Session.set(&signed_in.secret, &app.issuer, &mut response);
     Cookie::Known.set(&signed_in.browser, &app.issuer, &mut response);
@@ -159,12 +157,40 @@ async fn post_logout(State(app): State<Arc<App>>, request: Request<Body>) -> Res
             denied(hint),
         );
     }
-    if let Some(secret) = Cookie::Session.read(&headers, &app.issuer)
-        && let Err(cause) = session::end(app.live.store(), &secret, app.clock.now()).await
-    {
-        return failed(cause);
+    match end(&app, &headers).await {
+        Ok(()) => signed_out(&app.issuer),
+        Err(cause) => failed(cause),
     }
-    signed_out(&app.issuer)
+}
+
+/// Ends the session of this browser, for its clients first: who is signed out and has not told them would not come back
+/// to do it.
+/// Errors: `Store`; the session may then still hold.
+pub(super) async fn end(app: &App, headers: &HeaderMap) -> Result<(), Error> {
+    let Some(secret) = Cookie::Session.read(headers, &app.issuer) else { return Ok(()) };
+    let (store, now) = (app.live.store(), app.clock.now());
+    if let Some(session) = session::find(store, &secret, now).await? {
+        session_clients::end(&session.sid, &session.sub, app.max_lifetime_seconds, store, now).await?;
+    }
+    session::end(store, &secret, now).await?;
+    // This server honours the marks at once, the others at their next poll, and it too where this fails.
+    if let Err(cause) = app.live.refresh(now).await {
+        tracing::error!(%cause, "what a session's end revokes is noticed later");
+    }
+    Ok(())
+}
+
+/// What the browser held before: the same person goes on with the clients of before, anybody else is signed out.
+async fn replace(app: &App, headers: &HeaderMap, signed_in: &SignedIn) -> Result<(), Error> {
+    let Some(old) = Cookie::Session.read(headers, &app.issuer) else { return Ok(()) };
+    let (store, now) = (app.live.store(), app.clock.now());
+    match session::find(store, &old, now).await? {
+        Some(before) if before.sub == signed_in.session.sub => {
+            session::go_on(store, &signed_in.secret, &before, now).await?;
+            session::end(store, &old, now).await
+        }
+        _ => end(app, headers).await,
+    }
 }
 
 /// A file that pages load.
@@ -213,12 +239,18 @@ fn logout_page(app: &App, headers: &HeaderMap, session: &Session) -> Response {
         Ok(token) => token,
         Err(cause) => return failed(cause),
     };
-    let mut response = pages::logout(&Logout { username: &session.username, form_token: token.text() });
+    let mut response = pages::logout(&Logout {
+        action: "logout",
+        client_name: "",
+        continue_query: "",
+        username: &session.username,
+        form_token: token.text(),
+    });
     token.set_on(&app.issuer, &mut response);
     response
 }
 
-fn signed_out(issuer: &Issuer) -> Response {
+pub(super) fn signed_out(issuer: &Issuer) -> Response {
     let text = "You are signed out on this browser. Applications that you have used may still know you.";
     let mut response = pages::notice(&Notice { title: "Signed out", text, link: Some(("login", "Sign in")) });
     Cookie::Session.clear(issuer, &mut response);
@@ -249,7 +281,7 @@ fn with_status(status: StatusCode, mut response: Response) -> Response {
     response
 }
 
-fn patience(held: Held) -> String {
+pub(super) fn patience(held: Held) -> String {
     let wait = match held.seconds {
         1 => "1 second".to_owned(),
         seconds @ ..100 => format!("{seconds} seconds"),
@@ -259,7 +291,7 @@ fn patience(held: Held) -> String {
 }
 
 /// RFC 6585 §4.
-fn hold(response: Response, held: Held) -> Response {
+pub(super) fn hold(response: Response, held: Held) -> Response {
     let mut response = with_status(StatusCode::TOO_MANY_REQUESTS, response);
     response.headers_mut().insert(RETRY_AFTER, held.seconds.into());
     noted(response, denied("too many attempts have failed"))
@@ -276,13 +308,17 @@ fn busy() -> Response {
     noted(response, full.hint("`passwords.at_once` and `passwords.waiting` bound it"))
 }
 
-/// The machine's fault.
+/// The machine's fault, or the disk's.
 pub(super) fn failed(cause: Error) -> Response {
     let failure = Failure {
         title: "Something went wrong here",
         description: "It is not your fault, and nothing was changed. Please try again later.",
     };
-    noted(pages::error(StatusCode::INTERNAL_SERVER_ERROR, &failure), OAuthError::from(cause))
+    let status = match cause {
+        Error::StoreUnavailable { .. } => StatusCode::SERVICE_UNAVAILABLE,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    };
+    noted(pages::error(status, &failure), OAuthError::from(cause))
 }
 
 pub(super) fn unreadable_query() -> Response {

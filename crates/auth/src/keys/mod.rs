@@ -20,7 +20,8 @@ use crate::Error;
 use crate::clock::Randomness;
 use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
-pub use rotation::{Policy, Stage, State, Step, plan, withdraw};
+pub use rotation::{Policy, Stage, State, Step, plan, retire_at_once, successor, withdraw};
+pub(crate) use seal::read_key_file;
 pub use seal::{Sealer, Secret};
 
 /// The MAC keys of the flows, each for one purpose, the same on every server of one store.
@@ -30,12 +31,18 @@ pub struct FlowKeys {
     pub refresh: hmac::Key,
     /// Of the mark that a sign-in page was shown.
     pub sign_in: hmac::Key,
+    /// Of the names of user codes.
+    pub user_code: hmac::Key,
 }
 
 impl FlowKeys {
     /// Derives them.
     pub fn derive(sealer: &Sealer) -> Result<Self, Error> {
-        Ok(Self { refresh: sealer.mac_key("refresh token v1")?, sign_in: sealer.mac_key("sign-in page v1")? })
+        Ok(Self {
+            refresh: sealer.mac_key("refresh token v1")?,
+            sign_in: sealer.mac_key("sign-in page v1")?,
+            user_code: sealer.mac_key("user code v1")?,
+        })
     }
 }
 
@@ -98,6 +105,12 @@ impl KeyRing {
         &self.stages
     }
 
+    /// How many secrets the records of keys hold, all of them sealed.
+    pub(crate) fn count_sealed(records: &[Record]) -> Result<usize, Error> {
+        let bodies = records.iter().map(Body::parse).collect::<Result<Vec<_>, _>>()?;
+        Ok(bodies.iter().filter(|body| body.sealed.is_some()).count())
+    }
+
     /// Reads the keys from their records, opening what is sealed. Keys that `known` holds in the same version are
     /// taken over: opening and expanding an ML-DSA key is work.
     pub(crate) fn open(records: &[Record], sealer: &Sealer, known: &KeyRing) -> Result<Self, Error> {
@@ -151,8 +164,10 @@ pub(crate) async fn apply(
     let written = match step {
         Step::Create { algorithm, sequence, state } => {
             let id = record_id(algorithm, sequence);
-            let key =
-                PrivateKey::generate(algorithm).map_err(|cause| Error::Key { what: cause.to_string() })?;
+            // Two primes take a while: not on a thread that others' requests wait for.
+            let made = tokio::task::spawn_blocking(move || PrivateKey::generate(algorithm)).await;
+            let made = made.map_err(|cause| Error::Key { what: cause.to_string() })?;
+            let key = made.map_err(|cause| Error::Key { what: cause.to_string() })?;
             let body = Body {
                 kid: key.kid().to_owned(),
                 sealed: Some(URL_SAFE_NO_PAD.encode(sealer.seal(
@@ -189,8 +204,15 @@ pub(crate) async fn apply(
     Ok(())
 }
 
+/// A key's identifier, and where it stands.
+pub(crate) fn described(record: &Record) -> Result<(String, Stage), Error> {
+    let body = Body::parse(record)?;
+    let stage = body.stage(record)?;
+    Ok((body.kid, stage))
+}
+
 /// `ML-DSA-65/1`: two servers that make the first key of an algorithm at the same time collide here, and one wins.
-fn record_id(algorithm: Algorithm, sequence: u64) -> String {
+pub(crate) fn record_id(algorithm: Algorithm, sequence: u64) -> String {
     format!("{}/{sequence}", algorithm.name())
 }
 

@@ -8,6 +8,9 @@
 use sealstone_jose::{Algorithm, UnixSeconds};
 use serde::{Deserialize, Serialize};
 
+use crate::clock::CLOCK_SLACK_SECONDS;
+use crate::config::Config;
+
 /// Where a key stands in its life.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -23,6 +26,16 @@ pub enum State {
 }
 
 impl State {
+    /// The state's name, as it is stored.
+    pub const fn name(self) -> &'static str {
+        match self {
+            State::PrePublished => "pre-published",
+            State::Active => "active",
+            State::Retiring => "retiring",
+            State::Retired => "retired",
+        }
+    }
+
     /// Whether the JWK set shows a key in this state.
     pub const fn is_published(self) -> bool {
         !matches!(self, State::Retired)
@@ -38,6 +51,17 @@ pub struct Policy {
     pub publish_seconds: u64,
     /// Retiring: at least as long as the longest token lives.
     pub retire_seconds: u64,
+}
+
+impl Policy {
+    /// That of a configuration. A retiring key stays published until the last token it may have signed has ended.
+    pub(crate) fn of(config: &Config) -> Self {
+        Self {
+            active_seconds: config.keys.active_seconds.get(),
+            publish_seconds: config.keys.publish_seconds.get(),
+            retire_seconds: config.tokens.max_lifetime_seconds.get().saturating_add(CLOCK_SLACK_SECONDS),
+        }
+    }
 }
 
 /// What the plan needs to know of a key.
@@ -118,11 +142,48 @@ pub fn withdraw(keys: &[Stage], enabled: &[Algorithm]) -> Vec<Step> {
     gone.map(|key| key.shift(State::Retiring)).collect()
 }
 
+/// What begins an algorithm's next key before its time; nothing if it is published already. The rest is [`plan`]'s.
+pub fn successor(keys: &[Stage], algorithm: Algorithm) -> Option<Step> {
+    let has = |state| keys.iter().any(|key| key.algorithm == algorithm && key.state == state);
+    let sequence = next_sequence(keys, algorithm);
+    match (has(State::PrePublished), has(State::Active)) {
+        (true, _) => None,
+        (false, true) => Some(Step::Create { algorithm, sequence, state: State::PrePublished }),
+        (false, false) => Some(Step::Create { algorithm, sequence, state: State::Active }),
+    }
+}
+
+/// What takes a key out of use at once, whatever its state. Where it signs, its successor comes first: the algorithm never
+/// lacks a signing key.
+pub fn retire_at_once(keys: &[Stage], key: &Stage, enabled: &[Algorithm]) -> Vec<Step> {
+    let algorithm = key.algorithm;
+    let others =
+        || keys.iter().filter(|other| other.algorithm == algorithm && other.sequence != key.sequence);
+    let newer = |other: &&Stage| other.sequence > key.sequence;
+    let mut steps = Vec::new();
+    if key.state == State::Active
+        && enabled.contains(&algorithm)
+        && !others().filter(newer).any(|other| other.state == State::Active)
+    {
+        let heir = others().filter(newer).find(|other| other.state == State::PrePublished);
+        let sequence = next_sequence(keys, algorithm);
+        steps.push(match heir {
+            Some(heir) => heir.shift(State::Active),
+            None => Step::Create { algorithm, sequence, state: State::Active },
+        });
+    }
+    steps.push(key.shift(State::Retired));
+    steps
+}
+
+fn next_sequence(keys: &[Stage], algorithm: Algorithm) -> u64 {
+    keys.iter().filter(|key| key.algorithm == algorithm).map(|key| key.sequence).max().unwrap_or(0) + 1
+}
+
 /// The steps of one enabled algorithm.
 fn renew(keys: &[Stage], algorithm: Algorithm, now: UnixSeconds, policy: &Policy) -> Vec<Step> {
     let of = |state| keys.iter().filter(move |key| key.algorithm == algorithm && key.state == state);
-    let sequence =
-        keys.iter().filter(|key| key.algorithm == algorithm).map(|key| key.sequence).max().unwrap_or(0) + 1;
+    let sequence = next_sequence(keys, algorithm);
     let newest = of(State::Active).max_by_key(|key| key.sequence);
     let heir = of(State::PrePublished).min_by_key(|key| key.sequence);
     // Two active keys are the trace of a promotion that was interrupted: the older ones retire now.
@@ -132,8 +193,9 @@ fn renew(keys: &[Stage], algorithm: Algorithm, now: UnixSeconds, policy: &Policy
         (None, Some(heir)) => steps.push(heir.shift(State::Active)),
         (None, None) => steps.push(Step::Create { algorithm, sequence, state: State::Active }),
         (Some(active), Some(heir)) => {
-            let due = active.next_state(now, policy) == State::Retiring;
-            if due && heir.next_state(now, policy) == State::Active {
+            // An heir is made so long before its time that it is ready when the active key's time is over; one that
+            // was asked for earlier takes over earlier.
+            if heir.next_state(now, policy) == State::Active {
                 steps.push(heir.shift(State::Active));
                 steps.push(active.shift(State::Retiring));
             }

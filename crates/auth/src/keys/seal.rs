@@ -13,8 +13,8 @@ use aws_lc_rs::hkdf::{HKDF_SHA256, Prk, Salt};
 use aws_lc_rs::hmac;
 use zeroize::Zeroizing;
 
-use crate::Error;
 use crate::clock::{Randomness, random_id};
+use crate::{Error, data_dir};
 
 const KEY_LEN: usize = 32;
 
@@ -38,7 +38,7 @@ impl Sealer {
     /// nothing that an old one has sealed.
     /// Errors: `DataDirectory` if the file is not exactly 32 bytes or others may read it; `Sealed` if it is missing.
     pub fn open(data_dir: &Path, nothing_sealed: bool, randomness: &dyn Randomness) -> Result<Self, Error> {
-        let path = data_dir.join("seal.key");
+        let path = data_dir::seal_key(data_dir);
         match (path.exists(), nothing_sealed) {
             (true, _) => {}
             (false, true) => create(data_dir, &path, randomness)?,
@@ -46,7 +46,7 @@ impl Sealer {
                 return Err(Error::Sealed { what: "seal.key is missing from the data directory" });
             }
         }
-        let key = read(&path)?;
+        let key = read_key_file(&path)?;
         Self::from_key(&key)
     }
 
@@ -146,7 +146,9 @@ fn create(data_dir: &Path, path: &Path, randomness: &dyn Randomness) -> Result<(
     written.map_err(|cause| Error::data(path, cause))
 }
 
-fn read(path: &Path) -> Result<Zeroizing<[u8; KEY_LEN]>, Error> {
+/// The key of a file that its owner alone can read.
+/// Errors: `DataDirectory` if it is not exactly 32 bytes or others may read it.
+pub(crate) fn read_key_file(path: &Path) -> Result<Zeroizing<[u8; KEY_LEN]>, Error> {
     let mut file = fs::File::open(path).map_err(|cause| Error::data(path, cause))?;
     let metadata = file.metadata().map_err(|cause| Error::data(path, cause))?;
     if metadata.mode() & 0o077 != 0 {

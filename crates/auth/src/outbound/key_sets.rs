@@ -13,7 +13,7 @@ use arc_swap::ArcSwapOption;
 use sealstone_jose::UnixSeconds;
 
 use super::{Fetched, Outbound};
-use crate::client::{ClientKeys, JwksUri, KeySource};
+use crate::client::{ClientKeys, HttpsUri, KeySource};
 
 /// How long a document is believed without asking.
 pub const FRESH_SECONDS: u64 = 300;
@@ -27,7 +27,7 @@ const FORGET_SECONDS: u64 = 2 * STALE_SECONDS;
 /// The documents, by their addresses.
 #[derive(Debug)]
 pub struct KeySets {
-    entries: Mutex<HashMap<JwksUri, Arc<Entry>>>,
+    entries: Mutex<HashMap<HttpsUri, Arc<Entry>>>,
     outbound: Arc<Outbound>,
 }
 
@@ -84,7 +84,7 @@ impl KeySets {
         known.map(|known| Arc::clone(&known.keys)).ok_or(Unavailable)
     }
 
-    fn entry(&self, uri: &JwksUri, now: UnixSeconds) -> Arc<Entry> {
+    fn entry(&self, uri: &HttpsUri, now: UnixSeconds) -> Arc<Entry> {
         let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
         if !entries.contains_key(uri) {
             entries
@@ -107,7 +107,7 @@ impl Known {
 /// Fetches the document, unless somebody else has since `before`, or an attempt was made just now.
 async fn renew(
     outbound: Arc<Outbound>,
-    uri: JwksUri,
+    uri: HttpsUri,
     entry: Arc<Entry>,
     before: Option<Arc<Known>>,
     now: UnixSeconds,
@@ -146,6 +146,6 @@ async fn renew(
     }
 }
 
-fn failed(uri: &JwksUri, cause: &str) {
+fn failed(uri: &HttpsUri, cause: &str) {
     tracing::warn!(uri = uri.as_str(), cause, "the keys of a client could not be fetched");
 }

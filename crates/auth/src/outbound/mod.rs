@@ -1,8 +1,9 @@
-//! Documents that the server fetches because a client's registration says so: over HTTPS, from the public Internet unless
-//! the configuration allows more, within bounds of time and size, and without being sent on.
+//! What the server fetches and sends because a client's registration says so: over HTTPS, in the public Internet unless the
+//! configuration allows more, within bounds of time and size, and without being sent on.
 
 pub mod address;
 mod key_sets;
+mod logouts;
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -12,9 +13,11 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use axum::body::Bytes;
-use http_body_util::{BodyExt, Empty, Limited};
-use hyper::header::{ACCEPT, CONTENT_ENCODING, ETAG, HOST, IF_NONE_MATCH, USER_AGENT};
-use hyper::{Request, StatusCode};
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::body::Incoming;
+use hyper::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE, ETAG, HOST, IF_NONE_MATCH, USER_AGENT};
+use hyper::http::request;
+use hyper::{Request, Response, StatusCode};
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -24,7 +27,9 @@ use tokio::sync::Semaphore;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::client::JwksUri;
+use crate::client::HttpsUri;
+
+pub(crate) use logouts::Logouts;
 
 pub use key_sets::{COOLDOWN_SECONDS, FRESH_SECONDS, KeySets, STALE_SECONDS, Unavailable};
 
@@ -54,7 +59,7 @@ impl Resolver for SystemResolver {
     }
 }
 
-/// Fetches documents.
+/// Fetches documents, and sends forms.
 pub struct Outbound {
     allow_private_addresses: bool,
     ca: Option<PathBuf>,
@@ -89,17 +94,46 @@ impl Outbound {
 
     /// Gets a document, or learns that it is still the one of `etag`.
     /// Errors: for the operator, what went wrong.
-    pub(crate) async fn get(&self, uri: &JwksUri, etag: Option<&str>) -> Result<Fetched, String> {
-        let exchange = async {
-            let _slot = self.slots.acquire().await.map_err(|cause| cause.to_string())?;
-            let stream = self.connect(uri).await?;
-            exchange(stream, uri, etag).await
+    pub(crate) async fn get(&self, uri: &HttpsUri, etag: Option<&str>) -> Result<Fetched, String> {
+        let mut request =
+            Request::get(uri.path()).header(ACCEPT, "application/jwk-set+json, application/json");
+        if let Some(etag) = etag {
+            request = request.header(IF_NONE_MATCH, etag);
+        }
+        let had_etag = etag.is_some();
+        self.ask(uri, request, Bytes::new(), async |response| document(response, had_etag).await).await
+    }
+
+    /// Posts a form. What the answer says besides its status is not read.
+    /// Errors: for the operator, what went wrong; also any status but 200 and 204.
+    pub(crate) async fn post(&self, uri: &HttpsUri, form: Bytes) -> Result<(), String> {
+        let request = Request::post(uri.path()).header(CONTENT_TYPE, "application/x-www-form-urlencoded");
+        let taken = async |response: Response<Incoming>| match response.status() {
+            StatusCode::OK | StatusCode::NO_CONTENT => Ok(()),
+            status => Err(refused(status)),
         };
-        let done = tokio::time::timeout(self.time_limit, exchange).await;
+        self.ask(uri, request, form, taken).await
+    }
+
+    /// One request, when it is its turn and within its time.
+    async fn ask<T>(
+        &self,
+        uri: &HttpsUri,
+        request: request::Builder,
+        body: Bytes,
+        read: impl AsyncFnOnce(Response<Incoming>) -> Result<T, String>,
+    ) -> Result<T, String> {
+        let asked = async {
+            let _slot = self.slots.acquire().await.map_err(|cause| cause.to_string())?;
+            let request = request.header(HOST, uri.authority()).header(USER_AGENT, "sealstone");
+            let request = request.body(Full::new(body)).map_err(|cause| cause.to_string())?;
+            exchange(self.connect(uri).await?, request, read).await
+        };
+        let done = tokio::time::timeout(self.time_limit, asked).await;
         done.unwrap_or_else(|_| Err(format!("no answer within {} seconds", self.time_limit.as_secs())))
     }
 
-    async fn connect(&self, uri: &JwksUri) -> Result<TlsStream<TcpStream>, String> {
+    async fn connect(&self, uri: &HttpsUri) -> Result<TlsStream<TcpStream>, String> {
         let (host, port) = (uri.host(), uri.port());
         let tls = self.tls()?;
         let name = ServerName::try_from(host.to_owned()).map_err(|_| "its host is not a name".to_owned())?;
@@ -167,48 +201,47 @@ impl std::fmt::Debug for Outbound {
     }
 }
 
-/// One request and its answer. The connection ends with it.
-async fn exchange(
+/// One request and what `read` makes of its answer. The connection ends with it.
+async fn exchange<T>(
     stream: TlsStream<TcpStream>,
-    uri: &JwksUri,
-    etag: Option<&str>,
-) -> Result<Fetched, String> {
+    request: Request<Full<Bytes>>,
+    read: impl AsyncFnOnce(Response<Incoming>) -> Result<T, String>,
+) -> Result<T, String> {
     let said = |cause: hyper::Error| cause.to_string();
     let mut builder = hyper::client::conn::http1::Builder::new();
     builder.max_buf_size(MAX_HEAD_BYTES);
     let (mut sender, connection) = builder.handshake(TokioIo::new(stream)).await.map_err(said)?;
-    let mut request = Request::get(uri.path())
-        .header(HOST, uri.authority())
-        .header(ACCEPT, "application/jwk-set+json, application/json")
-        .header(USER_AGENT, "sealstone");
-    if let Some(etag) = etag {
-        request = request.header(IF_NONE_MATCH, etag);
-    }
-    let request = request.body(Empty::<Bytes>::new()).map_err(|cause| cause.to_string())?;
     let mut connection = pin!(connection);
-    let mut answer = pin!(async {
-        let response = sender.send_request(request).await.map_err(said)?;
-        let (head, body) = response.into_parts();
-        match head.status {
-            StatusCode::OK => {}
-            StatusCode::NOT_MODIFIED if etag.is_some() => return Ok(Fetched::Unchanged),
-            status if status.is_redirection() => {
-                return Err(format!("status {status}, and nothing is followed"));
-            }
-            status => return Err(format!("status {status}")),
-        }
-        // None was asked for, and what is small on the wire may be large here.
-        if head.headers.contains_key(CONTENT_ENCODING) {
-            return Err("it is compressed".into());
-        }
-        let etag = head.headers.get(ETAG).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let body = Limited::new(body, MAX_BYTES).collect().await.map_err(|cause| cause.to_string())?;
-        Ok(Fetched::Document { body: body.to_bytes(), etag })
-    });
+    let mut answer = pin!(async { read(sender.send_request(request).await.map_err(said)?).await });
     tokio::select! {
         biased;
         answer = &mut answer => answer,
         // The peer may close before its last bytes are read here.
         _ = &mut connection => answer.await,
     }
+}
+
+/// RFC 9110 §15: what is not a good answer.
+fn refused(status: StatusCode) -> String {
+    match status.is_redirection() {
+        true => format!("status {status}, and nothing is followed"),
+        false => format!("status {status}"),
+    }
+}
+
+/// The document in an answer.
+async fn document(response: Response<Incoming>, had_etag: bool) -> Result<Fetched, String> {
+    let (head, body) = response.into_parts();
+    match head.status {
+        StatusCode::OK => {}
+        StatusCode::NOT_MODIFIED if had_etag => return Ok(Fetched::Unchanged),
+        status => return Err(refused(status)),
+    }
+    // None was asked for, and what is small on the wire may be large here.
+    if head.headers.contains_key(CONTENT_ENCODING) {
+        return Err("it is compressed".into());
+    }
+    let etag = head.headers.get(ETAG).and_then(|value| value.to_str().ok()).map(str::to_owned);
+    let body = Limited::new(body, MAX_BYTES).collect().await.map_err(|cause| cause.to_string())?;
+    Ok(Fetched::Document { body: body.to_bytes(), etag })
 }

@@ -36,6 +36,8 @@ pub use user::{User, normalised};
 pub struct People {
     /// Form tokens and known browsers.
     pub browsers: BrowserKeys,
+    /// Who has to wait before another user code, RFC 8628 §5.1.
+    pub codes: Throttle,
     /// Who asks authenticators; `None` where the issuer's host is an address.
     pub party: Option<RelyingParty>,
     /// The threads that compute hashes.
@@ -55,6 +57,7 @@ impl People {
     pub fn new(config: &Config, issuer: &Issuer, sealer: &Sealer) -> Result<Self, Error> {
         Ok(Self {
             browsers: BrowserKeys::derive(sealer)?,
+            codes: Throttle::new(MOST_COUNTS),
             party: RelyingParty::of(issuer),
             passwords: config.passwords.pool(),
             sessions: session::Limits {

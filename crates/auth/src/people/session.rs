@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use super::user::{self, User};
 use crate::Error;
 use crate::clock::{Randomness, later, random_id, random_secret};
-use crate::store::{Kind, NewRecord, Record, Store, Write};
+use crate::store::{Kind, NewRecord, Record, Store, Version, Write};
 
 /// Somebody signed in.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub struct Session {
     pub amr: Vec<String>,
     /// `auth_time`, OpenID Connect Core 1.0 §2.
     pub auth_time: UnixSeconds,
-    /// `sid`, OpenID Connect Front-Channel Logout 1.0 §3: public, and no way into the session.
+    /// The server's own name for the session: no way into it, and not the `sid` that a client sees.
     pub sid: String,
     /// The person's `sub`.
     pub sub: String,
@@ -117,6 +117,40 @@ pub async fn end(store: &dyn Store, secret: &str, now: UnixSeconds) -> Result<()
     Ok(())
 }
 
+/// Lets a session that was started just now go on under the `sid` of the one before it in this browser: the same person has
+/// signed in once more, and the clients of before are still to be told when they sign out.
+/// Errors: `Store`.
+pub async fn go_on(store: &dyn Store, secret: &str, before: &Session, now: UnixSeconds) -> Result<(), Error> {
+    let id = record_id(secret);
+    let Some(record) = store.read(Kind::Session, &id, now).await? else { return Ok(()) };
+    let session = Session::from_record(&record)?;
+    if session.sub != before.sub {
+        return Ok(());
+    }
+    let session = Session { sid: before.sid.clone(), ..session };
+    // Refused: it has ended meanwhile.
+    let (Write::Done(_) | Write::Refused) =
+        store.replace(session.to_record(id, now)?, record.version, now).await?;
+    Ok(())
+}
+
+/// The sessions of a person, with their records: an administrator's question, which reads every session there is.
+/// Errors: `Store`.
+pub(crate) async fn of_person(
+    store: &dyn Store,
+    sub: &str,
+    now: UnixSeconds,
+) -> Result<Vec<(Session, Record)>, Error> {
+    let mut found = Vec::new();
+    for record in store.list(Kind::Session, Version::ZERO, now).await? {
+        let session = Session::from_record(&record)?;
+        if session.sub == sub {
+            found.push((session, record));
+        }
+    }
+    Ok(found)
+}
+
 /// In how many steps the idle end moves on: most requests of a session write nothing.
 const TOUCHES: u64 = 8;
 
@@ -141,8 +175,13 @@ struct Body {
 }
 
 impl Session {
+    /// When it ends, whatever happens until then.
+    pub fn ends_at(&self) -> UnixSeconds {
+        self.ends_at
+    }
+
     /// Neither disabled, nor another person under the same name, nor given another password since.
-    fn belongs_to(&self, user: &User) -> bool {
+    pub(crate) fn belongs_to(&self, user: &User) -> bool {
         !user.disabled && user.sub == self.sub && user.generation == self.generation
     }
 
@@ -166,7 +205,7 @@ impl Session {
         Ok(NewRecord { kind: Kind::Session, id, expires_at: Some(self.idle_end(now)), body })
     }
 
-    fn from_record(record: &Record) -> Result<Self, Error> {
+    pub(crate) fn from_record(record: &Record) -> Result<Self, Error> {
         let unreadable = |cause: &dyn fmt::Display| Error::store("read a session", cause);
         let body: Body = serde_json::from_slice(&record.body).map_err(|cause| unreadable(&cause))?;
         Ok(Self {

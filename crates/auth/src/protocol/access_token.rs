@@ -7,7 +7,8 @@ use sealstone_jose::jwt::{self, Claims, Rules, Token};
 use sealstone_jose::{Error as JoseError, UnixSeconds};
 use serde_json::Value;
 
-use super::Confirmation;
+use super::granted::IN_SESSION;
+use super::{Code, Confirmation, OAuthError};
 use crate::Error;
 use crate::client::Client;
 use crate::clock::{Randomness, later, random_id};
@@ -138,6 +139,30 @@ pub fn check(
     Ok(OwnToken { client_id, jti, issued_at, expires_at, token })
 }
 
+/// Checks that an access token opens a resource of this server: ours, active, for this server, with one of the scopes.
+/// RFC 6750 §3.1; RFC 9068 §4. Whether its holder shows the key that it is bound to is for the caller to check.
+/// Errors: `invalid_token`, the same for every token that does not hold; `insufficient_scope`.
+pub fn open(
+    token: &str,
+    scopes: &[&str],
+    snapshot: &Snapshot,
+    issuer: &Issuer,
+    now: UnixSeconds,
+) -> Result<OwnToken, OAuthError> {
+    let invalid = || OAuthError::new(Code::InvalidToken, "the access token does not hold");
+    let token = check(token, snapshot, issuer, now).map_err(|_| invalid())?;
+    if !token.is_active(snapshot) || !token.audiences().contains(&issuer.as_str()) {
+        return Err(invalid());
+    }
+    match scopes.iter().any(|scope| token.has_scope(scope)) {
+        true => Ok(token),
+        false => {
+            let lacking = format!("the access token has no scope `{}`", scopes.first().unwrap_or(&""));
+            Err(OAuthError::new(Code::InsufficientScope, lacking))
+        }
+    }
+}
+
 impl OwnToken {
     /// Whether it is neither revoked itself, nor with its family or the token that it was exchanged from, nor by the
     /// removal of its client. A client registered again under the same
@@ -148,11 +173,18 @@ impl OwnToken {
             && !self.line().any(|id| snapshot.revocations.contains(id))
     }
 
-    /// What it is revoked with: its own id, and before each dot the id of its family or of a token that it was exchanged
-    /// from, see [`issue`].
+    /// What it is revoked with: its own id, before each dot the id of its family or of a token that it was exchanged from
+    /// (see [`issue`]), and the session that it ends with, where there is one.
     fn line(&self) -> impl Iterator<Item = &str> {
         let dots = self.jti.match_indices('.').map(|(at, _)| &self.jti[..at]);
-        dots.chain([self.jti.as_str()])
+        let session = self.jti.split_once(IN_SESSION).map(|(session, _)| session);
+        dots.chain([self.jti.as_str()]).chain(session)
+    }
+
+    /// Whether the scope is one of its own, RFC 9068 §2.2.3.
+    pub fn has_scope(&self, name: &str) -> bool {
+        let scope = self.claim("scope").and_then(Value::as_str).unwrap_or_default();
+        scope.split(' ').any(|one| one == name)
     }
 
     /// For whom.

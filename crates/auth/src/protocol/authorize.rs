@@ -379,6 +379,7 @@ pub async fn issue(
         family: random_id(randomness)?,
         granted_at: now.0,
         scope: request.scope.clone(),
+        session_ends_at: session.ends_at().0,
         sid: session.sid.clone(),
         sub: session.sub.clone(),
     };

@@ -15,6 +15,12 @@ pub const AUTHORIZE: &str = "/authorize";
 pub const CONSENT: &str = "/consent";
 /// The pushed authorization request endpoint below the issuer, RFC 9126 §2.
 pub const PAR: &str = "/par";
+/// The device authorization endpoint below the issuer, RFC 8628 §3.1.
+pub const DEVICE_AUTHORIZATION: &str = "/device_authorization";
+/// Where people type the code of a device, RFC 8628 §3.3.
+pub const DEVICE: &str = "/device";
+/// The end-session endpoint below the issuer, OpenID Connect RP-Initiated Logout 1.0 §2.1.
+pub const END_SESSION: &str = "/end_session";
 /// The userinfo endpoint below the issuer, OpenID Connect Core §5.3.
 pub const USERINFO: &str = "/userinfo";
 /// The token endpoint below the issuer, RFC 6749 §3.2.
@@ -25,6 +31,9 @@ pub const JWKS: &str = "/jwks";
 pub const INTROSPECT: &str = "/introspect";
 /// The revocation endpoint below the issuer, RFC 7009.
 pub const REVOKE: &str = "/revoke";
+
+/// The registration endpoint below the issuer, RFC 7591.
+pub const REGISTER: &str = "/register";
 
 /// The metadata document, the same for both well-known addresses. `methods` are those by which a client can prove who
 /// it is on this server's listener.
@@ -40,12 +49,16 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
     json!({
         "authorization_endpoint": issuer.endpoint(AUTHORIZE),
         "authorization_response_iss_parameter_supported": true,
+        "backchannel_logout_session_supported": true,
+        "backchannel_logout_supported": true,
         "claims_supported": [
             "acr", "amr", "aud", "auth_time", "email", "email_verified", "exp", "iat", "iss", "name", "nonce",
             "preferred_username", "sid", "sub",
         ],
         "code_challenge_methods_supported": ["S256"],
+        "device_authorization_endpoint": issuer.endpoint(DEVICE_AUTHORIZATION),
         "dpop_signing_alg_values_supported": dpop::ALGORITHMS.map(Algorithm::name),
+        "end_session_endpoint": issuer.endpoint(END_SESSION),
         "grant_types_supported": Grant::ALL.map(Grant::name),
         "id_token_signing_alg_values_supported": names,
         "introspection_endpoint": issuer.endpoint(INTROSPECT),

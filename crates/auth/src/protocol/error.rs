@@ -23,16 +23,24 @@ pub struct OAuthError {
 pub enum Code {
     /// RFC 6749 §4.1.2.1, RFC 8628 §3.5: the person, or the server for them, refused.
     AccessDenied,
+    /// RFC 8628 §3.5: the person has not answered yet.
+    AuthorizationPending,
     /// OpenID Connect Core §3.1.2.6: the person must be asked, and may not be.
     ConsentRequired,
+    /// RFC 8628 §3.5: the device code's time is over.
+    ExpiredToken,
     /// RFC 6750 §3.1: the token is not good for this.
     InsufficientScope,
     /// RFC 6749 §5.2: client authentication failed.
     InvalidClient,
+    /// RFC 7591 §3.2.2: a member of a registration is not possible.
+    InvalidClientMetadata,
     /// RFC 9449 §5: the DPoP proof is missing or wrong.
     InvalidDpopProof,
     /// RFC 6749 §5.2: the grant, or the token, is not this client's.
     InvalidGrant,
+    /// RFC 7591 §3.2.2: a redirect URI is not possible.
+    InvalidRedirectUri,
     /// RFC 6749 §5.2: malformed, repeated or contradictory parameters.
     InvalidRequest,
     /// RFC 9101 §7.1: the request object is not good.
@@ -53,6 +61,8 @@ pub enum Code {
     RequestUriNotSupported,
     /// Registered for RFC 6749 §4.1.2.1: the server failed.
     ServerError,
+    /// RFC 8628 §3.5: the device asks too often.
+    SlowDown,
     /// Registered for RFC 6749 §4.1.2.1: the server cannot answer now.
     TemporarilyUnavailable,
     /// RFC 6749 §5.2: the client may not use this grant.
@@ -72,11 +82,15 @@ impl Code {
     pub const fn name(self) -> &'static str {
         match self {
             Code::AccessDenied => "access_denied",
+            Code::AuthorizationPending => "authorization_pending",
             Code::ConsentRequired => "consent_required",
+            Code::ExpiredToken => "expired_token",
             Code::InsufficientScope => "insufficient_scope",
             Code::InvalidClient => "invalid_client",
+            Code::InvalidClientMetadata => "invalid_client_metadata",
             Code::InvalidDpopProof => "invalid_dpop_proof",
             Code::InvalidGrant => "invalid_grant",
+            Code::InvalidRedirectUri => "invalid_redirect_uri",
             Code::InvalidRequest => "invalid_request",
             Code::InvalidRequestObject => "invalid_request_object",
             Code::InvalidRequestUri => "invalid_request_uri",
@@ -87,6 +101,7 @@ impl Code {
             Code::RequestNotSupported => "request_not_supported",
             Code::RequestUriNotSupported => "request_uri_not_supported",
             Code::ServerError => "server_error",
+            Code::SlowDown => "slow_down",
             Code::TemporarilyUnavailable => "temporarily_unavailable",
             Code::UnauthorizedClient => "unauthorized_client",
             Code::UnsupportedGrantType => "unsupported_grant_type",
@@ -109,9 +124,16 @@ impl OAuthError {
 }
 
 impl From<crate::Error> for OAuthError {
-    /// The peer learns that the server failed; the log learns why.
+    /// The peer learns that the server failed, and whether to try again; the log learns why.
     fn from(cause: crate::Error) -> Self {
-        Self { cause: Some(Box::new(cause)), ..Self::new(Code::ServerError, "the server could not answer") }
+        let error = match &cause {
+            crate::Error::StoreUnavailable { .. } => {
+                Self::new(Code::TemporarilyUnavailable, "the server cannot answer now")
+            }
+            _ => Self::new(Code::ServerError, "the server could not answer"),
+        };
+        let hint = cause.hint().map(Cow::Owned);
+        Self { cause: Some(Box::new(cause)), hint, ..error }
     }
 }
 

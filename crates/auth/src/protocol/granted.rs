@@ -13,10 +13,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::access_token::{self, NewToken};
-use super::token::Ground;
-use super::{Code, Confirmation, OAuthError};
+use super::token::{Ground, TokenResponse};
+use super::{Code, Confirmation, OAuthError, Parameters, id_token, target, token_refresh};
 use crate::Error;
-use crate::client::Client;
+use crate::client::{Client, Grant};
 use crate::clock::{CLOCK_SLACK_SECONDS, later};
 use crate::store::{Kind, NewRecord, Store, Write};
 
@@ -42,7 +42,10 @@ pub struct Granted {
     /// The scopes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
-    /// The session that the person had.
+    /// When that session ends at the latest; 0 where there is none, or one that is not told.
+    #[serde(default)]
+    pub session_ends_at: u64,
+    /// The session that the person had. A client knows it by another name: see [`sid_at`].
     pub sid: String,
     /// The person, as the client knows them.
     pub sub: String,
@@ -57,6 +60,15 @@ impl Granted {
     /// Whether it was granted to this client and not to one that had its id before.
     pub fn is_for(&self, client: &Client) -> bool {
         self.client_id == client.id && client.created_at.0 <= self.granted_at
+    }
+
+    /// The same grant, whose access tokens end with the session unless it has `offline_access`: their ids begin with what
+    /// is revoked then. OpenID Connect Back-Channel Logout 1.0 §2.7.
+    pub(crate) fn in_session(mut self) -> Self {
+        if !self.has_scope("offline_access") {
+            self.family = format!("{}{IN_SESSION}{}", sid_at(&self.sid, &self.client_id), self.family);
+        }
+        self
     }
 
     /// Issues an access token for `audiences` and `scope`, which are within what was granted.
@@ -87,6 +99,56 @@ impl Granted {
         };
         let key = ground.signing_key(client)?;
         Ok((access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?, lifetime))
+    }
+}
+
+/// Issues the tokens that a grant stands for, which the caller has used up.
+/// RFC 6749 §5.1; RFC 8707 §2.2; OpenID Connect Core §3.1.3.3, and §11 for `offline_access`.
+pub(crate) async fn issue(
+    granted: &Granted,
+    nonce: Option<&str>,
+    client: &Client,
+    parameters: &Parameters,
+    ground: Ground<'_>,
+) -> Result<TokenResponse, OAuthError> {
+    let audiences = target::narrowed(&granted.audiences, parameters)?;
+    let (access_token, expires_in) =
+        granted.access_token(client, &audiences, granted.scope.as_deref(), ground)?;
+    let id_token = match granted.has_scope("openid") {
+        true => Some(id_token::issue(granted, nonce, &access_token, client, ground)?),
+        false => None,
+    };
+    let refreshes = client.grants.contains(&Grant::RefreshToken) && granted.has_scope("offline_access");
+    let refresh_token = match refreshes {
+        true => Some(begin_family(client, granted, ground).await?),
+        false => None,
+    };
+    let (scope, token_type) = (granted.scope.clone(), ground.confirmation.token_type());
+    let issued_token_type = None;
+    Ok(TokenResponse {
+        access_token,
+        expires_in,
+        id_token,
+        issued_token_type,
+        refresh_token,
+        scope,
+        token_type,
+    })
+}
+
+async fn begin_family(client: &Client, granted: &Granted, ground: Ground<'_>) -> Result<String, OAuthError> {
+    let family = Family {
+        confirmation: ground.confirmation.clone(),
+        generation: 1,
+        granted: granted.clone(),
+        revoked: false,
+        rotated_at: ground.now.0,
+    };
+    let ends = later(ground.now, client.code_flow.refresh_lifetime_seconds.0);
+    match ground.store.insert(family.record(ends)?, ground.now).await? {
+        Write::Done(_) => Ok(token_refresh::token(&granted.family, 1, ground.refresh_key)),
+        Write::Refused => Err(OAuthError::new(Code::ServerError, "the server could not answer")
+            .hint("two families have the same id")),
     }
 }
 
@@ -139,6 +201,18 @@ pub(crate) async fn end_family(
     let (Write::Done(_) | Write::Refused) = store.insert(mark, now).await?;
     tracing::warn!(family, "a family of tokens is revoked");
     Ok(())
+}
+
+/// What stands in the id of an access token between the session that it ends with and its family.
+pub(crate) const IN_SESSION: char = ':';
+
+/// The `sid` by which a client knows a session: OpenID Connect Back-Channel Logout 1.0 §2.1. Each client has another, so
+/// that two of them cannot tell by it that they have the same person before them. A session's own `sid` has 128 random bits
+/// and leaves the server nowhere, so nothing can be found from this one.
+pub(crate) fn sid_at(sid: &str, client_id: &str) -> String {
+    let hash =
+        digest::digest(&digest::SHA256, format!("session at a client v1\0{sid}\0{client_id}").as_bytes());
+    URL_SAFE_NO_PAD.encode(&hash.as_ref()[..16])
 }
 
 /// The name under which a secret is kept: its hash, so that the store does not give it away.

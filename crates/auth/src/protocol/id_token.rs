@@ -8,7 +8,7 @@ use sealstone_jose::jwt::{self, Claims};
 use serde_json::Value;
 
 use super::OAuthError;
-use super::granted::Granted;
+use super::granted::{self, Granted};
 use super::token::Ground;
 use crate::Error;
 use crate::client::Client;
@@ -17,7 +17,7 @@ use crate::clock::later;
 /// How long a client may take to read it. It says what was true when it was signed, and opens nothing.
 const LIFETIME_SECONDS: u64 = 300;
 /// RFC 7519 §5.1.
-const TYP: &str = "JWT";
+pub(crate) const TYP: &str = "JWT";
 
 /// Issues an ID token.
 /// OpenID Connect Core §2; §3.1.3.6 for `at_hash`. It never says more of the person than `sub`: the userinfo endpoint
@@ -36,7 +36,7 @@ pub(crate) fn issue(
         .with("iat", ground.now.0)
         .with("exp", later(ground.now, LIFETIME_SECONDS).0)
         .with("auth_time", granted.auth_time)
-        .with("sid", granted.sid.as_str());
+        .with("sid", granted::sid_at(&granted.sid, &client.id));
     if let Some(acr) = &granted.acr {
         claims = claims.with("acr", acr.as_str());
     }
@@ -57,7 +57,7 @@ pub(crate) fn issue(
 /// the code flow can do without (§3.1.3.6): it is left out, for a wrong one is refused.
 fn half_hash(algorithm: Algorithm, access_token: &str) -> Option<String> {
     let hash = match algorithm {
-        Algorithm::Es256 => &digest::SHA256,
+        Algorithm::Es256 | Algorithm::Ps256 | Algorithm::Rs256 => &digest::SHA256,
         Algorithm::Es384 => &digest::SHA384,
         Algorithm::Es512 => &digest::SHA512,
         _ => return None,

@@ -19,23 +19,30 @@
 //! | [`token_exchange`] | token exchange | 8693 |
 //! | [`jwt_bearer`] | assertions of others as a grant | 7521, 7523 |
 //! | [`token_code`] | authorization code grant | 6749 §4.1.3, 7636 §4.6 |
+//! | [`device`], [`token_device`] | device authorization grant | 8628 |
 //! | [`token_refresh`] | refresh token grant, rotation | 6749 §6, 9700 §4.14 |
+//! | [`session_clients`], [`backchannel_logout`] | clients are told that a session has ended | OpenID Connect Back-Channel Logout 1.0 |
+//! | [`end_session`] | a client sends a person here to sign out | OpenID Connect RP-Initiated Logout 1.0 |
 //! | `id_token`, [`userinfo`] | who signed in | OpenID Connect Core §2 and §5.3 |
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
 //! | [`introspect`] | token introspection | 7662 |
 //! | [`revoke`] | token revocation | 7009 |
+//! | [`registration`] | clients that register themselves | 7591, 7592 |
 //! | [`discovery`] | metadata | 8414, OpenID Connect Discovery 1.0 |
 //! | [`error`] | what a peer is told | 6749 §5.2 |
 
 pub mod access_token;
 pub mod asked;
 pub mod authorize;
+pub mod backchannel_logout;
 pub mod client_assertion;
 pub mod client_auth;
 pub mod client_certificate;
 pub mod confirmation;
+pub mod device;
 pub mod discovery;
 pub mod dpop;
+pub mod end_session;
 pub mod error;
 pub mod granted;
 pub(crate) mod id_token;
@@ -44,12 +51,15 @@ pub mod jwt_bearer;
 pub mod par;
 pub mod parameters;
 pub mod redirect;
+pub mod registration;
 pub mod request_object;
 pub mod revoke;
+pub mod session_clients;
 pub(crate) mod target;
 pub mod token;
 pub mod token_client;
 pub mod token_code;
+pub mod token_device;
 pub mod token_exchange;
 pub mod token_refresh;
 pub mod userinfo;

@@ -5,7 +5,8 @@ use sealstone_jose::UnixSeconds;
 use serde::Serialize;
 
 use super::{Authenticated, Code, Confirmation, OAuthError, Parameters};
-use super::{dpop, granted, jwt_bearer, token_client, token_code, token_exchange, token_refresh};
+use super::{dpop, granted, jwt_bearer};
+use super::{token_client, token_code, token_device, token_exchange, token_refresh};
 use crate::Error;
 use crate::client::{Client, Grant};
 use crate::clock::Randomness;
@@ -130,6 +131,7 @@ pub async fn answer(
     match grant {
         Grant::AuthorizationCode => token_code::grant(caller, parameters, ground).await,
         Grant::ClientCredentials => token_client::grant(caller, parameters, ground),
+        Grant::DeviceCode => token_device::grant(caller, parameters, ground).await,
         Grant::JwtBearer => jwt_bearer::grant(caller, parameters, ground).await,
         Grant::RefreshToken => token_refresh::grant(caller, parameters, ground).await,
         Grant::TokenExchange => token_exchange::grant(caller, parameters, ground),

@@ -5,12 +5,10 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::authorize::CodeRecord;
-use super::granted::{self, Family, not_held};
+use super::granted::{self, not_held};
 use super::token::{Ground, TokenResponse};
-use super::{Authenticated, Code, OAuthError, Parameters, id_token, target, token_refresh};
-use crate::client::{Client, Grant};
-use crate::clock::later;
-use crate::store::{Kind, Use, Write};
+use super::{Authenticated, OAuthError, Parameters, session_clients};
+use crate::store::{Kind, Use};
 
 /// Issues the tokens that a code stands for.
 /// RFC 6749 §4.1.3; RFC 7636 §4.6; RFC 8707 §2.2; OpenID Connect Core §3.1.3; RFC 9449 §10 for `dpop_jkt`.
@@ -28,6 +26,7 @@ pub async fn grant(
     let record = ground.store.read(Kind::Code, &id, ground.now).await?;
     let record = record.ok_or_else(|| not_held("no such code, or one that ended long ago"))?;
     let code: CodeRecord = granted::parse(Kind::Code, &record.body)?;
+    let code = CodeRecord { granted: code.granted.in_session(), ..code };
     // Before it is used up: another client must not be able to spoil it.
     if !code.granted.is_for(client) {
         return Err(not_held("the code was issued to another client"));
@@ -37,7 +36,8 @@ pub async fn grant(
         return Err(not_held("the code was used before: everything issued for it is revoked"));
     }
     check(&code, parameters, ground)?;
-    issue(client, parameters, &code, ground).await
+    session_clients::join(&code.granted, ground.store, ground.now).await?;
+    granted::issue(&code.granted, code.nonce.as_deref(), client, parameters, ground).await
 }
 
 /// What the request must show besides the code.
@@ -73,53 +73,4 @@ fn verifies(challenge: &str, verifier: &str) -> bool {
     let formed = (43..=128).contains(&verifier.len()) && verifier.bytes().all(unreserved);
     let hash = URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, verifier.as_bytes()));
     formed && constant_time::verify_slices_are_equal(hash.as_bytes(), challenge.as_bytes()).is_ok()
-}
-
-async fn issue(
-    client: &Client,
-    parameters: &Parameters,
-    code: &CodeRecord,
-    ground: Ground<'_>,
-) -> Result<TokenResponse, OAuthError> {
-    let granted = &code.granted;
-    let audiences = target::narrowed(&granted.audiences, parameters)?;
-    let (access_token, expires_in) =
-        granted.access_token(client, &audiences, granted.scope.as_deref(), ground)?;
-    let id_token = match granted.has_scope("openid") {
-        true => Some(id_token::issue(granted, code.nonce.as_deref(), &access_token, client, ground)?),
-        false => None,
-    };
-    // OpenID Connect Core §11.
-    let refreshes = client.grants.contains(&Grant::RefreshToken) && granted.has_scope("offline_access");
-    let refresh_token = match refreshes {
-        true => Some(begin_family(client, code, ground).await?),
-        false => None,
-    };
-    let (scope, token_type) = (granted.scope.clone(), ground.confirmation.token_type());
-    let issued_token_type = None;
-    Ok(TokenResponse {
-        access_token,
-        expires_in,
-        id_token,
-        issued_token_type,
-        refresh_token,
-        scope,
-        token_type,
-    })
-}
-
-async fn begin_family(client: &Client, code: &CodeRecord, ground: Ground<'_>) -> Result<String, OAuthError> {
-    let family = Family {
-        confirmation: ground.confirmation.clone(),
-        generation: 1,
-        granted: code.granted.clone(),
-        revoked: false,
-        rotated_at: ground.now.0,
-    };
-    let ends = later(ground.now, client.code_flow.refresh_lifetime_seconds.0);
-    match ground.store.insert(family.record(ends)?, ground.now).await? {
-        Write::Done(_) => Ok(token_refresh::token(&code.granted.family, 1, ground.refresh_key)),
-        Write::Refused => Err(OAuthError::new(Code::ServerError, "the server could not answer")
-            .hint("two families have the same id")),
-    }
 }

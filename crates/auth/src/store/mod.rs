@@ -11,6 +11,8 @@
 //!
 //! What must not be known here: what the bodies mean.
 
+pub(crate) mod copy;
+mod schema;
 mod sqlite;
 
 use std::future::Future;
@@ -64,14 +66,20 @@ pub enum Kind {
     Code,
     /// What a person has agreed to, for one client.
     Consent,
+    /// What a device has asked for, named by the hash of its device code.
+    Device,
     /// Everything that one sign-in at one client has led to.
     Family,
+    /// A logout token that a client is to be sent, named by session and client.
+    LogoutToken,
     /// An authorization request that a client has pushed, named by the hash of its `request_uri`.
     PushedRequest,
     /// A mark that a token id is revoked; ends soon after the token.
     Revocation,
     /// A person's session in a browser, named by the hash of its secret.
     Session,
+    /// Which clients got tokens in a session, and whether it has ended; named by the session's `sid`.
+    SessionClients,
     /// Where to find a person by their `sub`: the body is the username.
     Subject,
     /// A signing key, its state and its sealed secret.
@@ -82,11 +90,18 @@ pub enum Kind {
     TrustedIssuer,
     /// A person, named by the username.
     User,
+    /// Which device shows a user code, named by a MAC of the code.
+    UserCode,
 }
 
 impl Kind {
     /// The kinds whose versions are drawn from a counter.
     pub const WATCHED: [Kind; 4] = [Kind::Client, Kind::Revocation, Kind::SigningKey, Kind::TrustedIssuer];
+
+    /// The kinds whose records wait for their one use. Whether it came after a backup was made, nobody can know: so a
+    /// restored store has none of them.
+    pub(crate) const AWAIT_THEIR_USE: [Kind; 4] =
+        [Kind::Code, Kind::Device, Kind::PushedRequest, Kind::UserCode];
 
     /// The name in the database.
     pub const fn name(self) -> &'static str {
@@ -94,15 +109,19 @@ impl Kind {
             Kind::Client => "client",
             Kind::Code => "code",
             Kind::Consent => "consent",
+            Kind::Device => "device",
             Kind::Family => "family",
+            Kind::LogoutToken => "logout-token",
             Kind::PushedRequest => "pushed-request",
             Kind::Revocation => "revocation",
             Kind::Session => "session",
+            Kind::SessionClients => "session-clients",
             Kind::SigningKey => "signing-key",
             Kind::SingleUse => "single-use",
             Kind::Subject => "subject",
             Kind::TrustedIssuer => "trusted-issuer",
             Kind::User => "user",
+            Kind::UserCode => "user-code",
         }
     }
 

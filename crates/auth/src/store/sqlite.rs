@@ -16,6 +16,7 @@ use rusqlite::{Connection, ErrorCode, OptionalExtension, Row, params};
 use sealstone_jose::UnixSeconds;
 use tokio::sync::{mpsc, oneshot};
 
+use super::schema::migrate;
 use super::{Answer, Kind, NewRecord, Record, Store, Use, Version, Versions, Write};
 use crate::Error;
 
@@ -30,7 +31,8 @@ pub struct Sqlite {
 
 impl Sqlite {
     /// Opens or creates the file (mode 0600) and brings its tables up to date.
-    /// Errors: `Store` for what SQLite refuses and for a file written by a later version.
+    /// Errors: `StoreSchema` for a file written by a later version; `Store` for another program's file and for what
+    /// SQLite refuses.
     pub fn open(path: &Path) -> Result<Self, Error> {
         create_private(path)?;
         let write = connect(path)?;
@@ -184,36 +186,6 @@ impl Store for Sqlite {
     }
 }
 
-const SCHEMA_VERSION: i64 = 1;
-
-fn migrate(connection: &Connection) -> Result<(), Error> {
-    let what = "bring the tables up to date";
-    let failed = |e| Error::store(what, e);
-    connection.execute_batch("BEGIN IMMEDIATE").map_err(failed)?;
-    let found: i64 = connection.pragma_query_value(None, "user_version", |row| row.get(0)).map_err(failed)?;
-    if found > SCHEMA_VERSION {
-        return Err(Error::store(
-            what,
-            format!("the file has schema {found}, this program knows up to {SCHEMA_VERSION}"),
-        ));
-    }
-    if found < 1 {
-        connection
-            .execute_batch(
-                "CREATE TABLE records (
-                   kind TEXT NOT NULL, id TEXT NOT NULL, version INTEGER NOT NULL,
-                   expires_at INTEGER, used_at INTEGER, body BLOB NOT NULL,
-                   PRIMARY KEY (kind, id)) STRICT, WITHOUT ROWID;
-                 CREATE INDEX records_by_version ON records (kind, version);
-                 CREATE INDEX records_by_end ON records (expires_at) WHERE expires_at IS NOT NULL;
-                 CREATE TABLE counters (kind TEXT PRIMARY KEY, latest INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-                 PRAGMA user_version = 1;",
-            )
-            .map_err(failed)?;
-    }
-    connection.execute_batch("COMMIT").map_err(failed)
-}
-
 /// Runs a conditional write with the version it will have; a refused one leaves no trace, not even in the counter.
 fn conditional(
     connection: &Connection,
@@ -223,10 +195,13 @@ fn conditional(
 ) -> rusqlite::Result<Write> {
     connection.prepare_cached("SAVEPOINT conditional")?.execute([])?;
     let written = next_version(connection, kind, before).and_then(|version| Ok((version, write(version)?)));
-    if !matches!(written, Ok((_, 1..))) {
-        connection.prepare_cached("ROLLBACK TO conditional")?.execute([])?;
+    // A full disk may have ended the whole transaction, and the savepoint with it.
+    if !connection.is_autocommit() {
+        if !matches!(written, Ok((_, 1..))) {
+            connection.prepare_cached("ROLLBACK TO conditional")?.execute([])?;
+        }
+        connection.prepare_cached("RELEASE conditional")?.execute([])?;
     }
-    connection.prepare_cached("RELEASE conditional")?.execute([])?;
     Ok(match written? {
         (_, 0) => Write::Refused,
         (version, _) => Write::Done(version),
@@ -257,7 +232,7 @@ fn live(connection: &Connection, kind: Kind, id: &str, now: UnixSeconds) -> rusq
         .optional()
 }
 
-fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
+pub(super) fn record(row: &Row<'_>) -> rusqlite::Result<Record> {
     Ok(Record {
         id: row.get(0)?,
         version: Version(row.get(1)?),
@@ -273,8 +248,8 @@ fn end(expires_at: Option<UnixSeconds>) -> Option<u64> {
 
 /// One operation on its way to a thread; `Err` says why it cannot even begin. Running it gives the step that answers,
 /// taken once the outcome is durable.
-type Job = Box<dyn FnOnce(Result<&Connection, &str>) -> Reply + Send>;
-type Reply = Box<dyn FnOnce(Result<(), &str>) + Send>;
+type Job = Box<dyn FnOnce(Result<&Connection, &rusqlite::Error>) -> Reply + Send>;
+type Reply = Box<dyn FnOnce(Result<(), &rusqlite::Error>) + Send>;
 
 /// As many jobs as share one commit.
 const GROUP: usize = 256;
@@ -311,11 +286,11 @@ impl Worker {
         let (answer, answered) = oneshot::channel();
         let job: Job = Box::new(move |connection| {
             let result = match connection {
-                Ok(connection) => operation(connection).map_err(|cause| Error::store(what, cause)),
-                Err(cause) => Err(Error::store(what, cause)),
+                Ok(connection) => operation(connection).map_err(|cause| failed(what, &cause)),
+                Err(cause) => Err(failed(what, cause)),
             };
             Box::new(move |committed| {
-                let committed = committed.map_err(|cause| Error::store("commit", cause));
+                let committed = committed.map_err(|cause| failed("commit", cause));
                 // A caller that went away loses its answer, not its write.
                 let _ = answer.send(result.and_then(|value| committed.map(|()| value)));
             })
@@ -343,25 +318,50 @@ impl Drop for Worker {
 fn run_writer(connection: &Connection, jobs: &mut mpsc::Receiver<Job>) {
     while let Some(first) = jobs.blocking_recv() {
         if let Err(cause) = connection.execute_batch("BEGIN IMMEDIATE") {
-            first(Err(&cause.to_string()))(Ok(()));
+            first(Err(&cause))(Ok(()));
             continue;
         }
         let mut replies = vec![first(Ok(connection))];
-        // A full disk ends the transaction by itself: then nothing more may join, and the commit below fails.
+        // A full disk ends the transaction by itself: then nothing more may join, and nothing is committed.
         while replies.len() < GROUP
             && !connection.is_autocommit()
             && let Ok(next) = jobs.try_recv()
         {
             replies.push(next(Ok(connection)));
         }
-        let failure = connection.execute_batch("COMMIT").err().map(|cause| cause.to_string());
+        let failure = match connection.is_autocommit() {
+            true => Some(ended_by_itself()),
+            false => connection.execute_batch("COMMIT").err(),
+        };
         if failure.is_some() && !connection.is_autocommit() {
             // Nothing of a failed commit may join the next one.
             let _ = connection.execute_batch("ROLLBACK");
         }
         for reply in replies {
-            reply(failure.as_deref().map_or(Ok(()), Err));
+            reply(failure.as_ref().map_or(Ok(()), Err));
         }
+    }
+}
+
+fn ended_by_itself() -> rusqlite::Error {
+    let why = "the disk had no room for another write of the same commit".to_owned();
+    rusqlite::Error::SqliteFailure(rusqlite::ffi::Error::new(rusqlite::ffi::SQLITE_FULL), Some(why))
+}
+
+/// What the disk, or another process, is to blame for may be tried again; anything else is a fault.
+fn failed(what: &'static str, cause: &rusqlite::Error) -> Error {
+    match cause.sqlite_error_code() {
+        Some(
+            ErrorCode::CannotOpen
+            | ErrorCode::DatabaseBusy
+            | ErrorCode::DatabaseLocked
+            | ErrorCode::DiskFull
+            | ErrorCode::FileLockingProtocolFailed
+            | ErrorCode::OutOfMemory
+            | ErrorCode::ReadOnly
+            | ErrorCode::SystemIoFailure,
+        ) => Error::StoreUnavailable { what, cause: cause.to_string() },
+        _ => Error::store(what, cause),
     }
 }
 
@@ -390,7 +390,8 @@ fn connect(path: &Path) -> Result<Connection, Error> {
     Ok(connection)
 }
 
-const PATIENCE: Duration = Duration::from_secs(5);
+/// How long to wait for another process that writes.
+pub(super) const PATIENCE: Duration = Duration::from_secs(5);
 
 fn is_busy(cause: &rusqlite::Error) -> bool {
     matches!(cause.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))

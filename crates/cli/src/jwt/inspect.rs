@@ -107,12 +107,13 @@ fn about_signature(parts: &[Part<'_>], signature: &Part<'_>) -> String {
     let found = format!("{} bytes", grouped(bytes.len()));
     let named = parts.first().and_then(|header| header.json.as_ref()?.get("alg")?.as_str());
     match named.and_then(|name| name.parse::<Algorithm>().ok()) {
-        Some(algorithm) if algorithm.signature_len() == bytes.len() => {
-            format!("{found}, as long as every {algorithm} signature; not compared with any key")
-        }
-        Some(algorithm) => {
-            format!("{found}; an {algorithm} signature has {}", grouped(algorithm.signature_len()))
-        }
+        Some(algorithm) => match algorithm.signature_len() {
+            Some(len) if len == bytes.len() => {
+                format!("{found}, as long as every {algorithm} signature; not compared with any key")
+            }
+            Some(len) => format!("{found}; an {algorithm} signature has {}", grouped(len)),
+            None => format!("{found}, as many as the modulus of its key should have"),
+        },
         None => found,
     }
 }

@@ -61,9 +61,10 @@ pub const MAX_PROOF: usize = 12_288;
 pub const IAT_AHEAD_SECONDS: u64 = 60;
 /// How far back a proof's `iat` may lie: it bounds how long a shared store remembers it. With nonces, these say when.
 pub const IAT_BEHIND_SECONDS: u64 = 300;
-/// What proofs may be signed with, those first that every client knows.
-pub const ALGORITHMS: [Algorithm; 8] = [
+/// What proofs may be signed with, those first that every client knows. Not RS256, which FAPI 2.0 §5.4 leaves out.
+pub const ALGORITHMS: [Algorithm; 9] = [
     Algorithm::Es256,
+    Algorithm::Ps256,
     Algorithm::Ed25519,
     Algorithm::EdDsa,
     Algorithm::Es384,

@@ -27,11 +27,13 @@
 //! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
 //! | [`trusted`] | issuers whose assertions are taken | what a flow makes of them |
+//! | [`audit`] | what was decided, in lines that hold each other | who decides, and why |
 //! | [`config`], [`tls`], [`log`], [`admin`], [`backup`] | the operator's side | requests |
 
 #![forbid(unsafe_code)]
 
 pub mod admin;
+pub mod audit;
 pub mod backup;
 pub mod client;
 pub mod clock;
@@ -52,11 +54,11 @@ pub mod tls;
 pub mod trusted;
 pub mod verifiers;
 
-pub use admin::{Admin, NewAuthentication, NewClient, NewUser};
+pub use admin::{Admin, NewAuthentication, NewClient, NewSubject, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
     ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri,
-    RefreshLifetime, SharedSecret,
+    RefreshLifetime, SharedSecret, SubjectType,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

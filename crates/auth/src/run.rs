@@ -7,15 +7,17 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use sealstone_jose::UnixSeconds;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::admin::{self, Admin};
+use crate::audit::{Audit, Book, Event, What};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Limits};
 use crate::issuer::Issuer;
-use crate::keys::Policy;
+use crate::keys::{Policy, Stage, State};
 use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
 use crate::people::People;
 use crate::protocol::dpop::Dpop;
@@ -94,6 +96,8 @@ impl Server {
         };
         let now = world.clock.now();
         let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
+        let (clock, chance) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
+        let audit = Audit::open(&config.audit, &config.data_dir, &sealer, clock, chance)?;
         let algorithms = config.tokens.algorithms.clone();
         let (policy, randomness) = (Policy::of(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
@@ -103,12 +107,15 @@ impl Server {
         let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
         let (clock, randomness) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
-        let admin =
-            Admin::new(&config, Arc::clone(&store), clock, randomness).with_sealer(Arc::clone(live.sealer()));
+        let book = Book::of(&config.audit, &config.data_dir, Arc::clone(&world.randomness));
+        let outbound = Outbound::new(&config.outbound, Arc::clone(&world.resolver));
+        let admin = Admin::new(&config, Arc::clone(&store), clock, randomness).with_book(book);
+        let admin = admin.with_sealer(Arc::clone(live.sealer())).with_outbound(outbound);
         let app = Arc::new(App {
             admin,
             admin_api: config.admin.api,
             anchors,
+            audit,
             clock: Arc::clone(&world.clock),
             device: config.device.clone(),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
@@ -151,7 +158,9 @@ impl Server {
     pub fn admin(&self) -> Admin {
         let (clock, randomness) = (Arc::clone(&self.world.clock), Arc::clone(&self.world.randomness));
         let admin = Admin::new(&self.config, Arc::clone(&self.store), clock, randomness);
-        admin.with_sealer(Arc::clone(self.app.live.sealer()))
+        let book = Book::of(&self.config.audit, &self.config.data_dir, Arc::clone(&self.world.randomness));
+        let outbound = Outbound::new(&self.config.outbound, Arc::clone(&self.world.resolver));
+        admin.with_sealer(Arc::clone(self.app.live.sealer())).with_outbound(outbound).with_book(book)
     }
 
     /// Takes in at once what changed in the store.
@@ -178,6 +187,14 @@ impl Server {
         };
         beside.spawn(send_logouts(logouts, poll(&self.config)));
         let announce = Duration::from_secs(self.config.shutdown.announce_seconds);
+        if let Some(audit) = &self.app.audit {
+            let mut stages: Vec<String> =
+                self.app.live.snapshot().keys.stages().iter().map(state_of).collect();
+            stages.sort();
+            let started = Event::new(What::ServerStarted, self.world.clock.now());
+            let started = started.with("issuer", self.app.issuer.as_str()).with("keys", &stages.join(", "));
+            audit.note(vec![started.with("version", env!("CARGO_PKG_VERSION"))]);
+        }
         let app = Arc::clone(&self.app);
         let ending = async move {
             shutdown.await;
@@ -185,7 +202,19 @@ impl Server {
             app.ready.store(false, Ordering::Release);
             tokio::time::sleep(announce).await;
         };
+        let served = Arc::clone(&self.app);
         http::serve(self.listener, self.tls, http::router(self.app), limits, ending).await;
+        beside.shutdown().await;
+        if served.audit.is_some() {
+            let now = self.world.clock.now();
+            let _ = tokio::task::spawn_blocking(move || {
+                if let Some(audit) = &served.audit {
+                    audit.note(vec![Event::new(What::ServerStopped, now)]);
+                    audit.close();
+                }
+            })
+            .await;
+        }
         tracing::info!("stopped");
     }
 }
@@ -205,6 +234,7 @@ async fn upkeep(app: Arc<App>, clock: Arc<dyn Clock>, every: Duration) {
     let mut ticks = tokio::time::interval(every);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut pruned = clock.now();
+    let mut stages = app.live.snapshot().keys.stages().to_vec();
     loop {
         ticks.tick().await;
         let now = clock.now();
@@ -221,6 +251,13 @@ async fn upkeep(app: Arc<App>, clock: Arc<dyn Clock>, every: Duration) {
         if let Err(cause) = done {
             tracing::error!(%cause, hint = cause.hint(), "the store could not be followed");
         }
+        let snapshot = app.live.snapshot();
+        if let Some(audit) = &app.audit
+            && snapshot.keys.stages() != stages
+        {
+            audit.note(moved(&stages, snapshot.keys.stages(), now));
+            stages = snapshot.keys.stages().to_vec();
+        }
     }
 }
 
@@ -234,6 +271,24 @@ async fn send_logouts(logouts: Logouts, every: Duration) {
             tracing::error!(%cause, hint = cause.hint(), "clients could not be told that sessions have ended");
         }
     }
+}
+
+/// What became of the signing keys, whoever did it: this server, another one on the store, or an administrator.
+fn moved(before: &[Stage], after: &[Stage], now: UnixSeconds) -> Vec<Event> {
+    let new = after.iter().filter(|stage| !before.contains(stage));
+    let event = |stage: &Stage| Event::new(What::KeyMoved, now).with("key", &state_of(stage));
+    new.map(event).collect()
+}
+
+/// `ML-DSA-65/1 active`: the key's record and where it stands.
+fn state_of(stage: &Stage) -> String {
+    let state = match stage.state {
+        State::PrePublished => "pre-published",
+        State::Active => "active",
+        State::Retiring => "retiring",
+        State::Retired => "retired",
+    };
+    format!("{}/{} {state}", stage.algorithm.name(), stage.sequence)
 }
 
 fn issuer(config: &Config, address: SocketAddr) -> Result<Issuer, Error> {

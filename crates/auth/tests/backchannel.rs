@@ -9,7 +9,7 @@ use std::time::Duration;
 use rustls::ServerConfig;
 use sealstone_auth::protocol::backchannel_logout::{EVENT, RETRY_AFTER_SECONDS};
 use sealstone_auth::store::{Kind, Sqlite, Version};
-use sealstone_auth::{Clock, HttpsUri, Logout, NewClient, Password, Store, World};
+use sealstone_auth::{Clock, HttpsUri, Logout, NewClient, NewSubject, Password, Store, World};
 use sealstone_jose::JwkSet;
 use sealstone_jose::jws::Unverified;
 use serde_json::{Value, json};
@@ -288,6 +288,22 @@ async fn backchannel_s2_5_all_clients_of_the_session_and_no_other() {
     sign_out(&mut other).await;
     let posts = place.receiver.after(3).await;
     assert_eq!((posts[2].path(), posts.len()), ("/pub", 3));
+    server.stop().await;
+}
+
+/// §2.4: the subject is the one that the client knows, OpenID Connect Core §8.1.
+#[tokio::test]
+async fn backchannel_s2_4_a_pairwise_subject() {
+    let place = Place::build().await;
+    let server = place.open().await;
+    let subject = NewSubject::Pairwise { sector_identifier_uri: None };
+    server.enrol(NewClient { subject, ..place.receiver.client("pub") }).await;
+    let mut browser = Browser::new(&server);
+    let known = payload(&id_token(&enter(&mut browser, &server, "pub", "openid").await));
+    sign_out(&mut browser).await;
+    let said = payload(&place.receiver.after(1).await[0].token());
+    assert_eq!((&said["sub"], &said["sid"]), (&known["sub"], &known["sid"]));
+    assert_eq!(said["sub"].as_str().unwrap().len(), 43);
     server.stop().await;
 }
 

@@ -232,8 +232,12 @@ async fn a_client_before_the_first_start() {
         assert!(matches!(Admin::open(&config()).unwrap().add_client(again).await, Err(Error::Sealed { .. })));
         assert!(!seal.exists());
     }
-    // What needs no seal goes on.
-    assert!(Admin::open(&config()).unwrap().add_client(NewClient::default()).await.is_ok());
+    // Nor is what cannot be written down; what needs no seal goes on without an audit log.
+    let error = Admin::open(&config()).unwrap().add_client(NewClient::default()).await.unwrap_err();
+    assert!(matches!(error, Error::Sealed { .. }), "{error}");
+    let mut without = config();
+    without.audit.enabled = false;
+    assert!(Admin::open(&without).unwrap().add_client(NewClient::default()).await.is_ok());
     std::fs::write(&seal, kept).unwrap();
     std::fs::set_permissions(&seal, std::os::unix::fs::PermissionsExt::from_mode(0o600)).unwrap();
     assert!(Server::bind(config(), World::default()).await.is_ok());

@@ -22,6 +22,16 @@ fn every_key_can_be_set() {
         data_dir = "/var/lib/sealstone"
         issuer = "https://auth.example.org/tenant"
         listen = "[::1]:0"
+        [audit]
+        enabled = true
+        introspection = true
+        journald = true
+        journald_socket = "/run/journal"
+        max_file_bytes = 65536
+        queue = 1
+        seal_lines = 2
+        seal_seconds = 3
+        when_full = "drop"
         [dpop]
         max_proofs = 1000
         nonces = false
@@ -71,7 +81,9 @@ const FAULTS: &[Fault] = &[
         "unknown key `max_conections`",
         "did you mean `max_connections`?",
     ),
-    ("\n[nonsense]", Some((2, 2)), "unknown key `nonsense`", "expected one of `data_dir`"),
+    ("\n[nonsense]", Some((2, 2)), "unknown key `nonsense`", "expected one of `audit`"),
+    ("[audit]\nmax_file_bytes = 4096", Some((2, 1)), "`max_file_bytes` is too small", "at least 65536"),
+    ("[audit]\nwhen_full = \"wait\"", Some((2, 13)), "unknown value `wait`", "expected `drop` or `refuse`"),
     ("[http]\nmax_body_bytes = 0", Some((2, 18)), "invalid value: integer `0`", "nonzero"),
     ("[http]\nmax_body_bytes = -1", Some((2, 18)), "invalid value: integer `-1`", "nonzero"),
     (

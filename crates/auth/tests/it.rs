@@ -3,6 +3,8 @@
 
 mod admin_api;
 mod assertions;
+mod audit;
+mod audit_chain;
 mod authority;
 mod backchannel;
 mod client_secret_jwt;
@@ -31,6 +33,7 @@ mod logout;
 mod logs;
 mod mtls;
 mod mtls_wire;
+mod pairwise;
 mod par;
 mod passkeys;
 mod people;

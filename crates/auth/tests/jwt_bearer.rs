@@ -10,7 +10,9 @@ use proptest::prelude::*;
 use sealstone_auth::protocol::token::TokenResponse;
 use sealstone_auth::protocol::{Code, Confirmation, OAuthError};
 use sealstone_auth::store::Kind;
-use sealstone_auth::{Clock, Config, Error, Grant, NewClient, NewUser, SubjectRule, TrustedIssuer};
+use sealstone_auth::{
+    Clock, Config, Error, Grant, NewClient, NewSubject, NewUser, SubjectRule, TrustedIssuer,
+};
 use sealstone_jose::jws::{self, Header};
 use sealstone_jose::jwt::{self, Claims};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
@@ -397,6 +399,38 @@ async fn the_users_of_this_server() {
     trusting.refused(&about(&alice.sub, "2"), "disabled").await;
     trusting.house.admin.remove_user("alice").await.unwrap();
     trusting.refused(&about(&alice.sub, "3"), "removed").await;
+}
+
+/// OpenID Connect Core §8.1: to such a client a user is who they are in its ID tokens.
+#[tokio::test]
+async fn the_users_of_this_server_for_a_client_with_pairwise_subjects() {
+    let (house, key) = (House::build().await, PrivateKey::generate(Algorithm::Es256).unwrap());
+    let issuer = TrustedIssuer { subject: SubjectRule::Same, ..trusted(&key, &["deployer"]) };
+    house.admin.add_issuer(issuer).await.unwrap();
+    let mut new = client("deployer");
+    new.grants.insert(Grant::AuthorizationCode);
+    new.code_flow = crate::code::shop().code_flow;
+    new.subject = NewSubject::Pairwise { sector_identifier_uri: None };
+    let who = house.client(new).await;
+    let alice =
+        house.admin.add_user(NewUser { username: "alice".into(), ..NewUser::default() }).await.unwrap();
+    let trusting = Trusting { house, key, who };
+    let about = |jti: &str| trusting.signed(&claims(jti).with("sub", alice.sub.as_str()));
+    let seen = async |jti: &str| {
+        let granted = trusting.ask(&about(jti)).await.unwrap();
+        trusting
+            .house
+            .check(&granted.access_token)
+            .unwrap()
+            .claim("sub")
+            .unwrap()
+            .as_str()
+            .unwrap()
+            .to_owned()
+    };
+    let sub = seen("1").await;
+    assert_eq!((sub.len(), seen("2").await), (43, sub.clone()));
+    assert_ne!(sub, alice.sub);
 }
 
 #[tokio::test]

@@ -180,6 +180,7 @@ impl House {
             issuer: &self.issuer,
             max_lifetime_seconds: 86_400,
             now: self.clock.now(),
+            pairwise_key: &self.live.flow_keys().pairwise,
             randomness: self.live.randomness(),
             refresh_key: &self.live.flow_keys().refresh,
             snapshot,

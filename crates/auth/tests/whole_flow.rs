@@ -3,7 +3,7 @@
 use http_body_util::Full;
 use hyper::body::Bytes;
 use hyper::{HeaderMap, Request};
-use sealstone_auth::{NewAuthentication, NewClient, NewUser, Password};
+use sealstone_auth::{Config, NewAuthentication, NewClient, NewUser, Password};
 use serde_json::{Value, json};
 
 use crate::code::{query, shop, verifier};
@@ -15,7 +15,7 @@ pub const PASSWORD: &str = "correct horse battery staple";
 #[derive(Clone)]
 pub struct Browser<'a> {
     server: &'a Running,
-    cookies: Vec<(String, String)>,
+    pub cookies: Vec<(String, String)>,
 }
 
 impl<'a> Browser<'a> {
@@ -116,20 +116,24 @@ pub fn field(page: &Answer, name: &str) -> String {
 }
 
 /// The parameters that came back to the client.
-fn came_back(answer: &Answer) -> Vec<(String, String)> {
+pub fn came_back(answer: &Answer) -> Vec<(String, String)> {
     assert_eq!(answer.status, 303, "{}", text(answer));
     let location = answer.header("location");
     let query = location.strip_prefix("https://shop.example/callback?").expect(location);
     form_urlencoded::parse(query.as_bytes()).into_owned().collect()
 }
 
-fn value(answer: &[(String, String)], name: &str) -> Option<String> {
+pub fn value(answer: &[(String, String)], name: &str) -> Option<String> {
     answer.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone())
 }
 
 /// A server that knows Ada, and a public client.
-async fn server(directory: &std::path::Path) -> Running {
-    let server = Running::start(config(directory)).await;
+pub async fn server(directory: &std::path::Path) -> Running {
+    server_with(config(directory)).await
+}
+
+pub async fn server_with(config: Config) -> Running {
+    let server = Running::start(config).await;
     let password = Password::new(PASSWORD).unwrap();
     let ada = NewUser {
         email: Some("ada@example.org".into()),
@@ -154,7 +158,7 @@ async fn server(directory: &std::path::Path) -> Running {
 }
 
 /// The token endpoint, as a public client asks it.
-async fn token(server: &Running, form: &str) -> Answer {
+pub async fn token(server: &Running, form: &str) -> Answer {
     let request = server
         .request("POST", "/token")
         .header("content-type", "application/x-www-form-urlencoded")
@@ -163,7 +167,7 @@ async fn token(server: &Running, form: &str) -> Answer {
     server.send(request).await
 }
 
-async fn userinfo(server: &Running, authorization: &str) -> Answer {
+pub async fn userinfo(server: &Running, authorization: &str) -> Answer {
     let request = server.request("GET", "/userinfo").header("authorization", authorization);
     server.send(request.body(Full::default()).unwrap()).await
 }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, HttpsUri, Logout, NewClient, Profile,
-    RedirectUri, RefreshLifetime,
+    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, HttpsUri, Logout, NewClient, NewSubject,
+    Profile, RedirectUri, RefreshLifetime, SubjectType,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -122,12 +122,6 @@ pub(crate) struct Add {
     /// Take its authorization requests only where it has pushed them itself (RFC 9126), never from a browser
     #[arg(long, requires = "redirect_uri")]
     require_pushed_authorization_requests: bool,
-    /// Take its authorization requests only where it has signed them (RFC 9101) with a key of its JWK set
-    #[arg(long, requires = "redirect_uri")]
-    require_signed_request_object: bool,
-    /// The one algorithm of those signatures; that of any of its keys if not given
-    #[arg(long, value_name = "ALG", requires = "redirect_uri", ignore_case = true, value_parser = flags::algorithm())]
-    request_object_signing_alg: Option<Algorithm>,
     /// Where people may be sent once they have signed out at its word, byte by byte; may be given more than once
     #[arg(long, value_name = "URI", value_parser = flags::redirect_uri)]
     post_logout_redirect_uri: Vec<RedirectUri>,
@@ -137,6 +131,18 @@ pub(crate) struct Add {
     /// It needs the session's `sid` in what it is told; it is there for every client
     #[arg(long, requires = "backchannel_logout_uri")]
     backchannel_logout_session_required: bool,
+    /// Take its authorization requests only where it has signed them (RFC 9101) with a key of its JWK set
+    #[arg(long, requires = "redirect_uri")]
+    require_signed_request_object: bool,
+    /// The one algorithm of those signatures; that of any of its keys if not given
+    #[arg(long, value_name = "ALG", requires = "redirect_uri", ignore_case = true, value_parser = flags::algorithm())]
+    request_object_signing_alg: Option<Algorithm>,
+    /// What it sees of a person: the same `sub` as all, or one that only the clients of its sector see
+    #[arg(long, value_name = "TYPE", default_value = "public", value_parser = ["public", "pairwise"])]
+    subject_type: String,
+    /// Where the redirect URIs of its sector are listed, for pairwise subjects of clients with several hosts; fetched now
+    #[arg(long, value_name = "URL", value_parser = flags::https_uri)]
+    sector_identifier_uri: Option<HttpsUri>,
     /// How long a refresh token lives without being used, as in 30d
     #[arg(long, value_name = "TIME", default_value = "30d", value_parser = parse_span)]
     refresh_lifetime: Duration,
@@ -219,6 +225,14 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
     // Before the client is there: its secret must not be lost.
     secret_out.as_ref().map_or(Ok(()), |out| out.check(options.force))?;
     let grants = grants(&options);
+    let subject = match (options.subject_type == "pairwise", options.sector_identifier_uri.clone()) {
+        (true, sector_identifier_uri) => NewSubject::Pairwise { sector_identifier_uri },
+        (false, None) => NewSubject::Public,
+        (false, Some(_)) => {
+            let hint = "--subject-type pairwise gives it a sector";
+            return Err(Error::usage("--sector-identifier-uri goes with pairwise subjects", hint));
+        }
+    };
     let new = NewClient {
         algorithm: options.alg.unwrap_or(match options.profile {
             None => Algorithm::MlDsa65,
@@ -253,6 +267,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         profile: options.profile,
         resources: options.resource,
         scopes: options.scope.into_iter().collect(),
+        subject,
         token_lifetime_seconds: options.lifetime.as_secs(),
     };
     let admin = options.place.admin()?;
@@ -364,6 +379,7 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
                     false => String::new(),
                 },
             ),
+            ("subjects", sector(client)),
             ("since", utc(client.created_at)),
         ];
         for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
@@ -371,6 +387,14 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
         }
     }
     Ok(())
+}
+
+/// Who shares what the client sees of a person; empty if all do.
+fn sector(client: &Client) -> String {
+    match &client.subject {
+        SubjectType::Pairwise { sector, .. } => format!("pairwise, shared within {sector}"),
+        _ => String::new(),
+    }
 }
 
 /// `tokens for A B into tokens for C`; empty if it may exchange none.
@@ -432,6 +456,13 @@ fn row(client: &Client) -> Value {
     }
     if let Some(algorithm) = client.code_flow.request_object_signing_alg {
         row["request_object_signing_alg"] = algorithm.name().into();
+    }
+    if let SubjectType::Pairwise { sector, sector_identifier_uri } = &client.subject {
+        row["subject_type"] = client.subject.name().into();
+        row["sector"] = sector.as_str().into();
+        if let Some(uri) = sector_identifier_uri {
+            row["sector_identifier_uri"] = uri.as_str().into();
+        }
     }
     if !client.logout.is_none() {
         for (name, value) in json!(client.logout).as_object().into_iter().flatten() {

@@ -10,6 +10,8 @@ use crate::files::shown;
 #[non_exhaustive]
 #[derive(Debug)]
 pub(crate) enum Error {
+    /// The audit log does not hold, in so many places.
+    Audit { faults: usize },
     /// The server, its configuration or its store.
     Auth(sealstone_auth::Error),
     /// The engine failed on sound input: no randomness, or a faulty machine.
@@ -38,7 +40,7 @@ impl Error {
         match self {
             // The machine's fault, not the token's.
             Error::Token(sealstone_jose::Error::Provider) => 2,
-            Error::Signature { .. } | Error::Token(_) | Error::TokenRefused(_) => 1,
+            Error::Audit { .. } | Error::Signature { .. } | Error::Token(_) | Error::TokenRefused(_) => 1,
             _ => 2,
         }
     }
@@ -46,6 +48,9 @@ impl Error {
     /// What the reader of the message could do, where that is known.
     pub(crate) fn hint(&self) -> Option<String> {
         match self {
+            Error::Audit { .. } => {
+                Some("keep these files as they are, and look for who could write to them".into())
+            }
             Error::Auth(cause) => cause.hint(),
             Error::Exists { .. } => Some("--force replaces it".into()),
             Error::Key { hint, .. } | Error::Signature { hint, .. } | Error::Usage { hint, .. } => {
@@ -83,6 +88,8 @@ impl From<sealstone_auth::Error> for Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::Audit { faults: 1 } => write!(f, "the audit log does not hold: 1 fault"),
+            Error::Audit { faults } => write!(f, "the audit log does not hold: {faults} faults"),
             Error::Auth(cause) => cause.fmt(f),
             Error::Engine(cause) => cause.fmt(f),
             Error::Exists { path } => write!(f, "{} exists already", shown(path)),

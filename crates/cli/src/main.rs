@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod audit;
 mod backup;
 mod client;
 mod client_auth;
@@ -80,6 +81,9 @@ enum Command {
     /// Add, list and remove the people who may sign in at the server
     #[command(subcommand)]
     User(user::Command),
+    /// Check and read the server's audit log
+    #[command(subcommand)]
+    Audit(audit::Command),
     /// List, rotate and retire the keys that the server signs with
     #[command(subcommand)]
     SigningKey(signing_key::Command),
@@ -124,6 +128,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),
         Command::User(command) => user::run(command, terminal),
+        Command::Audit(command) => audit::run(command, terminal),
         Command::SigningKey(command) => signing_key::run(command, terminal),
         Command::Backup(options) => backup::back_up(&options, terminal),
         Command::Restore(options) => backup::restore(&options, terminal),

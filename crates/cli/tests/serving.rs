@@ -6,14 +6,14 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-fn sealstone(directory: &Path) -> Command {
+pub(crate) fn sealstone(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealstone"));
     command.current_dir(directory).env("TMPDIR", directory).stdin(Stdio::null());
     command
 }
 
 /// A process that is ended with its test, however that ends.
-struct Running(Child);
+pub(crate) struct Running(pub(crate) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
@@ -23,13 +23,13 @@ impl Drop for Running {
 }
 
 impl Running {
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let sent =
             Command::new("sh").args(["-c", &format!("kill -{name} {}", self.0.id())]).status().unwrap();
         assert!(sent.success());
     }
 
-    fn ended(&mut self) -> ExitStatus {
+    pub(crate) fn ended(&mut self) -> ExitStatus {
         let deadline = Instant::now() + Duration::from_secs(30);
         loop {
             if let Some(status) = self.0.try_wait().unwrap() {
@@ -42,7 +42,7 @@ impl Running {
 }
 
 /// Reads lines until one holds `what`, and gives all of them.
-fn until(lines: &mut impl Iterator<Item = std::io::Result<String>>, what: &str) -> Vec<String> {
+pub(crate) fn until(lines: &mut impl Iterator<Item = std::io::Result<String>>, what: &str) -> Vec<String> {
     let mut seen = Vec::new();
     for line in lines {
         seen.push(line.unwrap());

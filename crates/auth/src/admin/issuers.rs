@@ -2,6 +2,7 @@
 
 use super::Admin;
 use crate::Error;
+use crate::audit::What;
 use crate::clock::{CLOCK_SLACK_SECONDS, later, random_id};
 use crate::store::{Kind, NewRecord, Version, Write};
 use crate::trusted::{Fault, TrustedIssuer, confused};
@@ -22,8 +23,12 @@ impl Admin {
         }
         let (kind, id, body) = (Kind::TrustedIssuer, issuer.issuer.clone(), issuer.to_body()?);
         let record = NewRecord { kind, id, expires_at: None, body };
+        self.can_note().await?;
         match self.store.insert(record, self.clock.now()).await? {
-            Write::Done(_) => Ok(issuer),
+            Write::Done(_) => {
+                self.note(What::IssuerTrusted, "issuer", &issuer.issuer).await?;
+                Ok(issuer)
+            }
             Write::Refused => Err(Error::IssuerExists { issuer: issuer.issuer }),
         }
     }
@@ -42,6 +47,7 @@ impl Admin {
     pub async fn remove_issuer(&self, issuer: &str) -> Result<(), Error> {
         let (now, unknown) = (self.clock.now(), || Error::IssuerUnknown { issuer: issuer.to_owned() });
         let record = self.store.read(Kind::TrustedIssuer, issuer, now).await?.ok_or_else(unknown)?;
+        self.can_note().await?;
         // The tokens first: what stops half way leaves an issuer without tokens, and not tokens without an issuer.
         if let Some(family) = TrustedIssuer::from_record(&record)?.family {
             let last = later(now, self.max_lifetime_seconds.saturating_add(CLOCK_SLACK_SECONDS));
@@ -50,7 +56,7 @@ impl Admin {
             let (Write::Done(_) | Write::Refused) = self.store.insert(mark, now).await?;
         }
         match self.store.remove(Kind::TrustedIssuer, issuer, record.version).await? {
-            Write::Done(_) => Ok(()),
+            Write::Done(_) => self.note(What::IssuerRemoved, "issuer", issuer).await,
             Write::Refused => Err(unknown()),
         }
     }

@@ -6,6 +6,7 @@ use aws_lc_rs::hmac;
 
 use super::Admin;
 use crate::Error;
+use crate::audit::What;
 use crate::clock::{CLOCK_SLACK_SECONDS, later};
 use crate::issuer::Issuer;
 use crate::people::{Session, User};
@@ -35,6 +36,7 @@ impl Admin {
     /// Ends a session by its `sid`, and tells its clients.
     /// Errors: `SessionUnknown`.
     pub async fn end_session(&self, sid: &str) -> Result<(), Error> {
+        self.can_note().await?;
         loop {
             let records = self.store.list(Kind::Session, Version::ZERO, self.clock.now()).await?;
             let mut found = None;
@@ -52,7 +54,7 @@ impl Admin {
             session_clients::end(sid, &session.sub, most, store, now).await?;
             // Refused: a request has just moved its end, so it is looked for again.
             if let Write::Done(_) = self.store.remove(Kind::Session, &record.id, record.version).await? {
-                return Ok(());
+                return self.note(What::SessionEnded, "user", &session.username).await;
             }
         }
     }
@@ -66,9 +68,11 @@ impl Admin {
         snapshot: &Snapshot,
         issuer: &Issuer,
     ) -> Result<(), Error> {
+        self.can_note().await?;
         let now = self.clock.now();
         if let Some(presented) = Presented::open(token, refresh_key) {
-            return granted::end_family(presented.family, self.max_lifetime_seconds, &*self.store, now).await;
+            granted::end_family(presented.family, self.max_lifetime_seconds, &*self.store, now).await?;
+            return self.note(What::TokenRevoked, "mark", presented.family).await;
         }
         let Ok(token) = access_token::check(token, snapshot, issuer, now) else { return Ok(()) };
         let mark = NewRecord {
@@ -78,6 +82,6 @@ impl Admin {
             body: Vec::new(),
         };
         let (Write::Done(_) | Write::Refused) = self.store.insert(mark, now).await?;
-        Ok(())
+        self.note(What::TokenRevoked, "mark", token.jti()).await
     }
 }

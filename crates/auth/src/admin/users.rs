@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use super::Admin;
 use crate::Error;
+use crate::audit::What;
 use crate::clock::random_id;
 use crate::people::{Password, PasswordHash, User, normalised, session, user};
 use crate::protocol::session_clients;
@@ -39,6 +40,7 @@ impl Admin {
             Some(password) => Some(self.hash(password).await?),
             None => None,
         };
+        self.can_note().await?;
         let now = self.clock.now();
         let user = User {
             created_at: now,
@@ -53,7 +55,10 @@ impl Admin {
             username,
         };
         match user::insert(&*self.store, &user, now).await? {
-            Write::Done(_) => Ok(user),
+            Write::Done(_) => {
+                self.note(What::UserAdded, "user", &user.username).await?;
+                Ok(user)
+            }
             Write::Refused => Err(Error::UserExists { username: user.username }),
         }
     }
@@ -76,13 +81,15 @@ impl Admin {
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn remove_user(&self, name: &str) -> Result<(), Error> {
         let username = username(name)?;
+        self.can_note().await?;
         loop {
             let (user, version) = self.known(&username).await?;
             if let Write::Done(_) = self.store.remove(Kind::User, &username, version).await? {
                 // Whoever is removed has no session any more.
                 let user = User { disabled: true, ..user };
                 self.end_sessions(&user).await?;
-                return user::forget(&*self.store, &user.sub, self.clock.now()).await;
+                user::forget(&*self.store, &user.sub, self.clock.now()).await?;
+                return self.note(What::UserRemoved, "user", &username).await;
             }
         }
     }
@@ -94,7 +101,7 @@ impl Admin {
         // Before the work: a wrong name is told at once.
         self.known(&username).await?;
         let hash = self.hash(password).await?;
-        let changed = self.change(&username, |user| User {
+        let changed = self.change(What::PasswordSet, &username, |user| User {
             generation: user.generation.saturating_add(1),
             password: Some(hash.clone()),
             ..user
@@ -106,7 +113,7 @@ impl Admin {
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn sign_out(&self, name: &str) -> Result<User, Error> {
         let later = |user: User| User { generation: user.generation.saturating_add(1), ..user };
-        let changed = self.change(&username(name)?, later).await?;
+        let changed = self.change(What::SessionEnded, &username(name)?, later).await?;
         self.ended(changed).await
     }
 
@@ -114,7 +121,7 @@ impl Admin {
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn remove_passkeys(&self, name: &str) -> Result<User, Error> {
         let name = username(name)?;
-        let changed = self.change(&name, |user| User {
+        let changed = self.change(What::PasskeyRemoved, &name, |user| User {
             generation: user.generation.saturating_add(1),
             passkeys: Vec::new(),
             ..user
@@ -125,9 +132,10 @@ impl Admin {
     /// Lets a user sign in no longer and ends every session, or lets them sign in again.
     /// Errors: `UserInvalid`, `UserUnknown`.
     pub async fn set_disabled(&self, name: &str, disabled: bool) -> Result<User, Error> {
+        let what = if disabled { What::UserDisabled } else { What::UserEnabled };
         // A session from before must not come back to life when the user is enabled again.
         let name = username(name)?;
-        let changed = self.change(&name, |user| User {
+        let changed = self.change(what, &name, |user| User {
             disabled,
             generation: user.generation.saturating_add(u64::from(disabled)),
             ..user
@@ -167,12 +175,14 @@ impl Admin {
     }
 
     /// Changes a user; if somebody else changes them meanwhile, changes what they have become.
-    async fn change(&self, username: &str, change: impl Fn(User) -> User) -> Result<User, Error> {
+    async fn change(&self, what: What, username: &str, change: impl Fn(User) -> User) -> Result<User, Error> {
+        self.can_note().await?;
         loop {
             let (user, version) = self.known(username).await?;
             let changed = change(user);
             let written = self.store.replace(changed.to_record()?, version, self.clock.now()).await?;
             if let Write::Done(_) = written {
+                self.note(what, "user", username).await?;
                 return Ok(changed);
             }
         }

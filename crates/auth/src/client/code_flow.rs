@@ -110,6 +110,12 @@ impl RedirectUri {
         &self.0
     }
 
+    /// Its host in lower case, if it is an `https` address.
+    pub(crate) fn https_host(&self) -> Option<String> {
+        let authority = authority(self.0.strip_prefix("https:")?).ok()?;
+        Some(authority.host.to_ascii_lowercase())
+    }
+
     /// Whether a request means this address: the same, byte by byte (RFC 9700 §2.1), but for the port where the host
     /// is a loopback address, because an application learns its port when it starts (RFC 8252 §7.3).
     pub fn matches(&self, asked: &str) -> bool {

@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow, Consent,
-    Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime,
+    Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime, SubjectType,
 };
-use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient};
+use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient, NewSubject};
 
 /// What is wrong with a registration, in the codes of RFC 7591 §3.2.2.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,7 +50,7 @@ pub struct Metadata {
     /// Where people may be sent back to.
     #[serde(default)]
     pub redirect_uris: Vec<String>,
-    /// OpenID Connect Registration §2: the one algorithm of its request objects.
+    /// OpenID Connect Registration §2.
     pub request_object_signing_alg: Option<String>,
     /// RFC 9126 §6.
     #[serde(default)]
@@ -62,6 +62,10 @@ pub struct Metadata {
     pub response_types: Option<Vec<String>>,
     /// The scopes it may ask for, with spaces between.
     pub scope: Option<String>,
+    /// OpenID Connect Core §8.1.
+    pub sector_identifier_uri: Option<String>,
+    /// OpenID Connect Core §8.
+    pub subject_type: Option<String>,
     /// RFC 8705 §3.4.
     #[serde(default)]
     pub tls_client_certificate_bound_access_tokens: bool,
@@ -161,6 +165,7 @@ impl Metadata {
             profile: extras.profile,
             resources: extras.resources,
             scopes: scopes.map(str::to_owned).collect(),
+            subject: self.subject()?,
             tls_client_certificate_bound_access_tokens: self.tls_client_certificate_bound_access_tokens,
             token_lifetime_seconds: extras.token_lifetime_seconds.unwrap_or(DEFAULT_TOKEN_LIFETIME_SECONDS),
         })
@@ -172,10 +177,24 @@ impl Metadata {
         parsed.collect::<Result<_, _>>().map_err(|what| Fault::RedirectUri(format!("a redirect URI {what}")))
     }
 
-    /// What it signs its requests with, RFC 9101 §10.1; `None`: any of its keys.
+    /// The one algorithm of its request objects, where there is one.
     pub fn request_object_signing_alg(&self) -> Result<Option<Algorithm>, Fault> {
-        let parsed = self.request_object_signing_alg.as_deref().map(str::parse).transpose();
+        let parsed = self.request_object_signing_alg.as_ref().map(|name| name.parse()).transpose();
         parsed.map_err(|_| fault("request_object_signing_alg", "it is not possible here"))
+    }
+
+    /// What it sees of a person's `sub`.
+    pub fn subject(&self) -> Result<NewSubject, Fault> {
+        let sector = self.sector_identifier_uri.as_deref().map(HttpsUri::parse).transpose();
+        let sector_identifier_uri = sector.map_err(|what| fault("sector_identifier_uri", what))?;
+        match self.subject_type.as_deref() {
+            Some("pairwise") => Ok(NewSubject::Pairwise { sector_identifier_uri }),
+            None | Some("public") if sector_identifier_uri.is_none() => Ok(NewSubject::Public),
+            None | Some("public") => {
+                Err(fault("sector_identifier_uri", "it goes with the subject_type pairwise"))
+            }
+            Some(_) => Err(fault("subject_type", "it is public or pairwise")),
+        }
     }
 
     /// How it takes part when a person signs out.
@@ -318,6 +337,10 @@ impl Client {
             "tls_client_certificate_bound_access_tokens",
             json!(self.tls_client_certificate_bound_access_tokens),
         );
+        put("subject_type", json!(self.subject.name()));
+        if let SubjectType::Pairwise { sector_identifier_uri: Some(uri), .. } = &self.subject {
+            put("sector_identifier_uri", json!(uri.as_str()));
+        }
         put("token_endpoint_auth_method", json!(self.authentication.method().name()));
         if let Some(secret) = self.authentication.shared_secret() {
             put("token_endpoint_auth_signing_alg", json!(secret.algorithm.name()));

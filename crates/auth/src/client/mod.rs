@@ -10,6 +10,7 @@ mod logout;
 pub mod metadata;
 mod profile;
 mod secret;
+mod subject;
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt;
@@ -33,6 +34,8 @@ pub use jwks_uri::KeySource;
 pub use logout::Logout;
 pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
+pub use subject::SubjectType;
+pub(crate) use subject::sector;
 
 /// A registered client.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -69,6 +72,8 @@ pub struct Client {
     pub resources: Vec<String>,
     /// The scopes it may have, RFC 6749 §3.3; all of them when it asks for none.
     pub scopes: BTreeSet<String>,
+    /// What it sees of a person's `sub`.
+    pub subject: SubjectType,
     /// How long its tokens live.
     pub token_lifetime_seconds: u64,
 }
@@ -173,6 +178,8 @@ struct Body {
     secret_sealed: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     secret_sha256: Option<String>,
+    #[serde(default, skip_serializing_if = "SubjectType::is_public")]
+    subject: SubjectType,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tls_client_auth_san_dns: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -243,6 +250,7 @@ impl Client {
             scopes: self.scopes.clone(),
             secret_sealed: secret.map(|secret| URL_SAFE_NO_PAD.encode(&secret.sealed)),
             secret_sha256: hash.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
+            subject: self.subject.clone(),
             tls_client_auth_san_dns: name("tls_client_auth_san_dns"),
             tls_client_auth_san_email: name("tls_client_auth_san_email"),
             tls_client_auth_san_ip: name("tls_client_auth_san_ip"),
@@ -282,6 +290,7 @@ impl Client {
             registration,
             resources: body.resources,
             scopes: body.scopes,
+            subject: body.subject,
             token_lifetime_seconds: body.token_lifetime_seconds,
         })
     }

@@ -158,6 +158,14 @@ impl Config {
                 hint: "the idle time is within the absolute one, and that within a year",
             });
         }
+        if self.audit.max_file_bytes.get() < 65_536 {
+            return Err(Fault {
+                section: "audit",
+                key: "max_file_bytes",
+                what: "`max_file_bytes` is too small for a block and its signature".into(),
+                hint: "at least 65536",
+            });
+        }
         if self.keys.publish_seconds.get() < 2 * JWKS_MAX_AGE_SECONDS {
             return Err(Fault {
                 section: "keys",

@@ -17,8 +17,8 @@ use hyper::{StatusCode, Version};
 use serde::Serialize;
 use serde_json::json;
 
-use super::App;
 use super::serve::Peer;
+use super::{App, audited};
 use crate::config::JWKS_MAX_AGE_SECONDS;
 use crate::protocol::{Authenticated, Code, OAuthError};
 
@@ -256,17 +256,23 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next:
     // The route and not the address: whoever puts a token into a path finds it in no log of ours.
     let path = request.extensions().get::<MatchedPath>().cloned();
     let peer = request.extensions().get::<Peer>().copied();
-    // Its arrival has the same bound of its own: what is cut here arrived and waited for the store.
-    let answered = tokio::time::timeout(2 * app.request_timeout, next.run(request)).await;
-    let mut response = answered.unwrap_or_else(|_| {
-        let late = OAuthError::new(Code::TemporarilyUnavailable, "the server could not answer in time");
-        Refusal::from(late.hint("the store does not answer")).into_response()
+    let audited = audited::begin(&app, &method, path.as_ref().map(MatchedPath::as_str), peer);
+    let mut response = match &audited {
+        Ok(_) => in_time(&app, request, next).await,
+        Err(_) => Response::default(),
+    };
+    let audited = audited.unwrap_or_else(|full| {
+        response = Refusal::from(full).into_response();
+        None
     });
     if version < Version::HTTP_2 && !app.ready.load(Ordering::Acquire) {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
 
     let seen = response.extensions_mut().remove::<Seen>().unwrap_or_default();
+    if let Some(audited) = audited {
+        audited.end(&mut response, &seen);
+    }
     let path = path.as_ref().map_or("(none)", MatchedPath::as_str);
     let status = response.status().as_u16();
     let client = seen.client.as_deref();
@@ -287,4 +293,14 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next:
         _ => tracing::info!(%method, path, status, micros, peer, client, "request"),
     }
     response
+}
+
+/// The answer, or that there is none in time.
+async fn in_time(app: &App, request: Request, next: Next) -> Response {
+    // Its arrival has the same bound of its own: what is cut here arrived and waited for the store.
+    let answered = tokio::time::timeout(2 * app.request_timeout, next.run(request)).await;
+    answered.unwrap_or_else(|_| {
+        let late = OAuthError::new(Code::TemporarilyUnavailable, "the server could not answer in time");
+        Refusal::from(late.hint("the store does not answer")).into_response()
+    })
 }

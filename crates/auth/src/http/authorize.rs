@@ -11,7 +11,8 @@ use super::answer::{Refusal, Seen, noted};
 use super::forms::{check_form_token, form_token};
 use super::pages::{self, Consent, Failure, FormPost};
 use super::people::{login_page, see_other, session_of};
-use super::{App, read_form};
+use super::{App, audited, read_form};
+use crate::audit::What;
 use crate::client::Client;
 use crate::people::Session;
 use crate::protocol::asked::Asked;
@@ -68,7 +69,12 @@ async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal
     match read(app, &asked) {
         Ok(request) => {
             request.use_up(app.live.store(), app.clock.now()).await?;
-            Ok(back(&request.denied(&app.issuer), request.client(), None))
+            let client = request.client();
+            let mut response = back(&request.denied(&app.issuer), client, None);
+            let denied = audited::event(app, What::ConsentDenied).with("client", &client.id);
+            let sub = session.as_ref().map(|session| session.sub.as_str());
+            audited::tell(&mut response, denied.with_some("sub", sub));
+            Ok(response)
         }
         Err(refused) => Ok(refused_response(refused)),
     }
@@ -130,7 +136,14 @@ async fn step(
             }
             let redirect =
                 authorize::issue(request, &session, &app.issuer, store, app.live.randomness(), now).await?;
-            Ok(back(&redirect, client, None))
+            let mut response = back(&redirect, client, None);
+            let scope: Vec<&str> = request.scopes().collect();
+            for what in [agreed.then_some(What::ConsentGiven), Some(What::AuthorizationIssued)] {
+                let Some(what) = what else { continue };
+                let event = audited::event(app, what).with("client", &client.id).with("sub", &session.sub);
+                audited::tell(&mut response, event.with("scope", &scope.join(" ")));
+            }
+            Ok(response)
         }
         (Next::AskConsent, Some(session)) => {
             ask_consent(app, headers, request, &session, &query_of(asked.carried(), &[]))

@@ -18,8 +18,9 @@ use super::forms::{check_form_token, form_token};
 use super::pages::{self, DeviceCode, DeviceConfirm, Notice};
 use super::people::{EXPIRED, denied, failed, hold, login_page, patience, refused, session_of};
 use super::serve::Peer;
-use super::{App, Form, by, only, read_form};
+use super::{App, Form, audited, by, only, read_form};
 use crate::Error;
+use crate::audit::What;
 use crate::people::Session;
 use crate::people::throttle::Subject;
 use crate::protocol::device::{self, UserCode, Waiting};
@@ -116,7 +117,7 @@ impl Page<'_> {
         let address = peer.filter(|_| app.knows_addresses).map(|Peer(address)| address.ip());
         subjects.extend(address.map(Subject::Address));
         if let Err(held) = app.people.codes.begin(&subjects, app.clock.now()) {
-            return Ok(hold(code_page(app, headers, typed, Some(&patience(held))), held));
+            return Ok(hold(app, code_page(app, headers, typed, Some(&patience(held))), held));
         }
         let found = match typed.and_then(UserCode::parse) {
             Some(code) => self.waiting(&code).await.map(|waiting| waiting.map(|waiting| (code, waiting))),
@@ -143,6 +144,8 @@ impl Page<'_> {
             return Ok(noted(code_page(app, headers, typed, Some(EXPIRED)), denied(hint)));
         }
         let Some(waiting) = self.waiting(&code).await? else { return Ok(self.unknown(typed)) };
+        let what = if allow { What::ConsentGiven } else { What::ConsentDenied };
+        let event = audited::event(app, what).with("client", &waiting.client.id).with("sub", &session.sub);
         let (store, now) = (app.live.store(), app.clock.now());
         if !device::decide(waiting, session, allow, store, app.live.randomness(), now).await? {
             return Ok(self.unknown(typed));
@@ -151,7 +154,9 @@ impl Page<'_> {
             true => ("Device connected", "You can go back to your device now."),
             false => ("Device not connected", "The device has been told that you do not agree."),
         };
-        Ok(pages::notice(&Notice { title, text, link: None }))
+        let mut response = pages::notice(&Notice { title, text, link: None });
+        audited::tell(&mut response, event);
+        Ok(response)
     }
 
     async fn waiting(self, code: &UserCode) -> Result<Option<Waiting>, Error> {

@@ -11,8 +11,8 @@ use super::answer::{Refusal, noted};
 use super::authorize::{name_of, query_of};
 use super::forms::{Cookie, check_form_token, form_token};
 use super::pages::{self, Failure, Logout};
-use super::people::{denied, end, failed, see_other, session_of, signed_out};
-use super::{App, read_form};
+use super::people::{denied, end, failed, left, see_other, session_of, signed_out};
+use super::{App, audited, read_form};
 use crate::people::Session;
 use crate::protocol::discovery::END_SESSION;
 use crate::protocol::end_session::{Next, Request as Asked};
@@ -43,7 +43,7 @@ async fn answered(app: &App, request: Request<Body>) -> Result<Response, Refusal
     if let Err(hint) = check_form_token(app, &headers, &purpose(&session, query), Some(token)) {
         return Ok(noted(ask(app, &headers, &asked, &session, query), denied(hint)));
     }
-    sign_out(app, &headers, &asked, true).await
+    sign_out(app, &headers, &asked, &session, true).await
 }
 
 /// One step: a page, the end of the session, or on to the client.
@@ -51,7 +51,7 @@ async fn go_on(app: &App, headers: &HeaderMap, query: &str) -> Result<Response, 
     let asked = read(app, query)?;
     let session = session_of(app, headers).await.map_err(OAuthError::from)?;
     match (asked.next(session.as_ref()), session) {
-        (Next::SignOut, Some(_)) => sign_out(app, headers, &asked, false).await,
+        (Next::SignOut, Some(session)) => sign_out(app, headers, &asked, &session, false).await,
         (Next::Ask, Some(session)) => Ok(ask(app, headers, &asked, &session, query)),
         (_, _) => Ok(done(app, &asked, false)),
     }
@@ -62,9 +62,17 @@ fn read(app: &App, query: &str) -> Result<Asked, OAuthError> {
     Asked::read(&parameters, &app.live.snapshot(), &app.issuer, app.clock.now())
 }
 
-async fn sign_out(app: &App, headers: &HeaderMap, asked: &Asked, agreed: bool) -> Result<Response, Refusal> {
+async fn sign_out(
+    app: &App,
+    headers: &HeaderMap,
+    asked: &Asked,
+    session: &Session,
+    agreed: bool,
+) -> Result<Response, Refusal> {
     end(app, headers).await.map_err(OAuthError::from)?;
-    Ok(done(app, asked, agreed))
+    let mut response = done(app, asked, agreed);
+    audited::tell(&mut response, left(app, session));
+    Ok(response)
 }
 
 /// The session is over: back to the client where it may be, or a page.

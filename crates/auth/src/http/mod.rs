@@ -2,6 +2,7 @@
 
 mod admin;
 mod answer;
+mod audited;
 mod authorize;
 mod device;
 mod end_session;
@@ -31,6 +32,7 @@ use hyper::{HeaderMap, Request, StatusCode};
 use zeroize::Zeroizing;
 
 use crate::admin::Admin;
+use crate::audit::{Audit, What};
 use crate::client::{Client, Grant};
 use crate::clock::Clock;
 use crate::config;
@@ -46,6 +48,7 @@ use crate::protocol::{client_assertion, client_auth, discovery, introspect, revo
 use crate::snapshot::{Live, Snapshot};
 use crate::verifiers::Verifiers;
 use answer::Refusal;
+use audited::Asked;
 
 pub(crate) use serve::{Limits, serve};
 
@@ -63,6 +66,8 @@ pub(crate) struct App {
     /// Whether the admin API is there.
     pub(crate) admin_api: bool,
     pub(crate) anchors: Anchors,
+    /// Where decisions are written down, if they are.
+    pub(crate) audit: Option<Audit>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) device: config::Device,
     pub(crate) dpop: Dpop,
@@ -105,6 +110,7 @@ impl App {
             issuer: &self.issuer,
             max_lifetime_seconds: self.max_lifetime_seconds,
             now: self.clock.now(),
+            pairwise_key: &self.live.flow_keys().pairwise,
             randomness: self.live.randomness(),
             refresh_key: &self.live.flow_keys().refresh,
             snapshot,
@@ -163,7 +169,9 @@ fn only(methods: MethodRouter<Arc<App>>) -> MethodRouter<Arc<App>> {
 /// RFC 9449 §8.
 async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
     let proved = request.headers().contains_key(DPOP);
-    let mut response = token_response(&app, request).await.into_response();
+    let mut asked = Asked::default();
+    let mut response = token_response(&app, request, &mut asked).await.into_response();
+    response.extensions_mut().insert(asked);
     if proved && let Ok(Some(nonce)) = app.dpop.nonce(app.clock.now(), app.live.randomness()) {
         answer::add(&mut response, DPOP_NONCE, &nonce);
     }
@@ -173,8 +181,10 @@ async fn token_endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> 
 /// Reads the snapshot, writes nothing, takes no lock, for a client that gives its secret. For one that gives an
 /// assertion the store is asked once: whether it was used before. That is asked last, so that an assertion whose DPoP
 /// proof needs a nonce can be sent again with one.
-async fn token_response(app: &App, request: Request<Body>) -> Result<Response, Refusal> {
+async fn token_response(app: &App, request: Request<Body>, asked: &mut Asked) -> Result<Response, Refusal> {
     let form = Form::read(request, app).await?;
+    let grant = form.parameters.value("grant_type");
+    asked.grant = Grant::ALL.into_iter().find(|known| Some(known.name()) == grant);
     let snapshot = form.snapshot(&app.live);
     let proof = form.prove(app, &snapshot).await?;
     let x5t_s256 = client_certificate::binding(proof.client(), form.certificate.as_ref())?;
@@ -185,7 +195,11 @@ async fn token_response(app: &App, request: Request<Body>) -> Result<Response, R
     let ground = app.ground(&snapshot, &confirmation);
     let granted =
         token::answer(&caller, &form.parameters, ground).await.map_err(|error| by(&caller, error))?;
-    answer::private_json(&caller, &granted)
+    let mut response = answer::private_json(&caller, &granted)?;
+    if app.audit.is_some() {
+        audited::tell(&mut response, audited::issued(app, caller.client(), &granted, *asked));
+    }
+    Ok(response)
 }
 
 /// RFC 7662 §2.
@@ -212,13 +226,16 @@ async fn revocation_endpoint(
     let bearer = Confirmation::default();
     let ground = app.ground(&snapshot, &bearer);
     let marked = revoke::answer(&caller, &form.parameters, ground).await;
+    let mut response = answer::empty(&caller);
     if let Some(mark) = marked.map_err(|error| by(&caller, error))? {
+        let revoked = audited::event(&app, What::TokenRevoked).with("client", &caller.client().id);
+        audited::tell(&mut response, revoked.with("mark", &mark));
         let refreshed = app.live.refresh(ground.now).await;
         if !app.live.snapshot().revocations.contains(&mark) {
             refreshed.map_err(|cause| by(&caller, cause.into()))?;
         }
     }
-    Ok(answer::empty(&caller))
+    Ok(response)
 }
 
 /// RFC 7517 §5.

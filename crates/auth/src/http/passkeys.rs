@@ -13,8 +13,9 @@ use super::answer::{Refusal, noted};
 use super::forms::{Cookie, check_form_token, form_token};
 use super::pages::{self, Passkeys};
 use super::people::{self, LOGIN, denied, failed, login_page, refused, session_of};
-use super::{App, read_form};
+use super::{App, audited, read_form};
 use crate::Error;
+use crate::audit::What;
 use crate::people::cose::OFFERED;
 use crate::people::login::{Assertion, Outcome, with_passkey};
 use crate::people::passkey::{self, Bound, MOST, NAME_MAX, Said};
@@ -104,8 +105,15 @@ async fn changed(app: &App, headers: &HeaderMap, form: &Parameters) -> Result<Re
             Err((why, hint)) => return Ok(again(why, hint)),
         }
     }
+    let added = wanted.passkeys.len() > user.passkeys.len();
     Ok(match save(app, &user, &wanted).await? {
-        true => people::see_other(&app.issuer.endpoint("/passkeys")),
+        true => {
+            let mut response = people::see_other(&app.issuer.endpoint("/passkeys"));
+            let what = if added { What::PasskeyAdded } else { What::PasskeyRemoved };
+            let changed = audited::event(app, what).with("user", &user.username).with("sub", &user.sub);
+            audited::tell(&mut response, changed);
+            response
+        }
         false => again("Something else was changed at the same moment. Please try again.", "a race"),
     })
 }

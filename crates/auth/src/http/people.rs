@@ -17,8 +17,9 @@ use super::forms::{Cookie, check_form_token, form_token};
 use super::pages::{self, AskPasskey, Asset, Failure, Login, Logout, Notice, SignedIn as SignedInPage};
 use super::passkeys;
 use super::serve::Peer;
-use super::{App, Form, only};
+use super::{App, Form, audited, only};
 use crate::Error;
+use crate::audit::{Event, What};
 use crate::issuer::Issuer;
 use crate::people::login::{Attempt, Outcome, SignedIn, attempt};
 use crate::people::throttle::Held;
@@ -102,7 +103,7 @@ async fn post_login(State(app): State<Arc<App>>, request: Request<Body>) -> Resp
     match attempt(&app.people, attempted, app.live.store(), now, app.live.randomness()).await {
         Ok(Outcome::In(signed_in)) => enter(&app, &headers, &signed_in, query).await,
         Ok(Outcome::Refused { hint }) => noted(again(WRONG), denied(&hint)),
-        Ok(Outcome::Held(held)) => hold(again(&patience(held)), held),
+        Ok(Outcome::Held(held)) => hold(&app, again(&patience(held)), held),
         Ok(Outcome::Busy) => busy(),
         Err(cause) => failed(cause),
     }
@@ -127,6 +128,9 @@ pub(super) async fn enter(app: &App, headers: &HeaderMap, signed_in: &SignedIn, 
     Cookie::Known.set(&signed_in.browser, &app.issuer, &mut response);
     // Forms from before belong to nobody any more.
     Cookie::Form.clear(&app.issuer, &mut response);
+    let Session { amr, sub, username, .. } = &signed_in.session;
+    let entered = audited::event(app, What::SignInSucceeded).with("user", username).with("sub", sub);
+    audited::tell(&mut response, entered.with("amr", &amr.join(" ")));
     response
 }
 
@@ -158,9 +162,18 @@ async fn post_logout(State(app): State<Arc<App>>, request: Request<Body>) -> Res
         );
     }
     match end(&app, &headers).await {
-        Ok(()) => signed_out(&app.issuer),
+        Ok(()) => {
+            let mut response = signed_out(&app.issuer);
+            audited::tell(&mut response, left(&app, &session));
+            response
+        }
         Err(cause) => failed(cause),
     }
+}
+
+/// Somebody has signed out.
+pub(super) fn left(app: &App, session: &Session) -> Event {
+    audited::event(app, What::SignOut).with("user", &session.username).with("sub", &session.sub)
 }
 
 /// Ends the session of this browser, for its clients first: who is signed out and has not told them would not come back
@@ -291,8 +304,10 @@ pub(super) fn patience(held: Held) -> String {
 }
 
 /// RFC 6585 §4.
-pub(super) fn hold(response: Response, held: Held) -> Response {
+pub(super) fn hold(app: &App, response: Response, held: Held) -> Response {
     let mut response = with_status(StatusCode::TOO_MANY_REQUESTS, response);
+    let throttled = audited::event(app, What::SignInThrottled).with_number("seconds", held.seconds);
+    audited::tell(&mut response, throttled);
     response.headers_mut().insert(RETRY_AFTER, held.seconds.into());
     noted(response, denied("too many attempts have failed"))
 }

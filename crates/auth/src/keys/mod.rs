@@ -27,6 +27,8 @@ pub use seal::{Sealer, Secret};
 /// The MAC keys of the flows, each for one purpose, the same on every server of one store.
 #[derive(Debug)]
 pub struct FlowKeys {
+    /// Of pairwise subjects.
+    pub pairwise: hmac::Key,
     /// Of refresh tokens.
     pub refresh: hmac::Key,
     /// Of the mark that a sign-in page was shown.
@@ -39,6 +41,7 @@ impl FlowKeys {
     /// Derives them.
     pub fn derive(sealer: &Sealer) -> Result<Self, Error> {
         Ok(Self {
+            pairwise: sealer.mac_key("pairwise subject v1")?,
             refresh: sealer.mac_key("refresh token v1")?,
             sign_in: sealer.mac_key("sign-in page v1")?,
             user_code: sealer.mac_key("user code v1")?,

@@ -21,6 +21,8 @@ const KEY_LEN: usize = 32;
 /// What a sealed secret is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Secret {
+    /// The private key of the audit log. Its record is the key's id.
+    AuditKey,
     /// A client's secret, for [`client_secret_jwt`](crate::client::AuthMethod::ClientSecretJwt). Its record is the client.
     Client,
     /// A private key of the server's. Its record is the signing key.
@@ -120,6 +122,7 @@ impl std::fmt::Debug for Sealer {
 /// No kind has a zero byte in it, so no two pairs have one text.
 fn associated(what: Secret, name: &str) -> Vec<u8> {
     let kind: &[u8] = match what {
+        Secret::AuditKey => b"sealstone audit key v1\0",
         Secret::Client => b"sealstone client secret v1\0",
         Secret::SigningKey => b"sealstone signing key v1\0",
     };

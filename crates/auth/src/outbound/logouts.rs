@@ -56,7 +56,8 @@ impl Logouts {
     async fn send(&self, claimed: Claimed) -> Result<(), Error> {
         let (store, randomness) = (self.live.store(), self.live.randomness());
         let snapshot = self.live.snapshot_owned();
-        let Some((uri, token)) = claimed.token(&snapshot, &self.issuer, randomness, self.clock.now())? else {
+        let (key, now) = (&self.live.flow_keys().pairwise, self.clock.now());
+        let Some((uri, token)) = claimed.token(&snapshot, &self.issuer, key, randomness, now)? else {
             return claimed.remove(store).await;
         };
         // A token is base64url and dots: nothing to encode.

@@ -179,7 +179,7 @@ impl fmt::Debug for PasswordHash {
 }
 
 /// Computes password hashes: so many at once, so many in line, and no more.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Passwords {
     cost: Cost,
     hashes: Arc<AtomicU64>,

@@ -4,12 +4,13 @@
 //! turn on by compare-and-set: of many servers one sends, and if that one stops half way, another does later. So a client may
 //! get two, which differ in `jti`; to end a session twice does nothing more. [`crate::outbound`] carries them.
 
+use aws_lc_rs::hmac;
 use sealstone_jose::UnixSeconds;
 use sealstone_jose::jwt::{self, Claims};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::granted;
+use super::{granted, subject};
 use crate::Error;
 use crate::client::{Client, HttpsUri};
 use crate::clock::{Randomness, later, random_id};
@@ -137,6 +138,7 @@ impl Claimed {
         &self,
         snapshot: &Snapshot,
         issuer: &Issuer,
+        pairwise_key: &hmac::Key,
         randomness: &dyn Randomness,
         now: UnixSeconds,
     ) -> Result<Option<(HttpsUri, String)>, Error> {
@@ -149,7 +151,7 @@ impl Claimed {
         let claims = Claims::new()
             .with("iss", issuer.as_str())
             .with("aud", client.id.as_str())
-            .with("sub", waiting.sub.as_str())
+            .with("sub", subject::at(client, &waiting.sub, pairwise_key).as_ref())
             .with("sid", granted::sid_at(&waiting.sid, &client.id))
             .with("iat", now.0)
             .with("exp", later(now, LIFETIME_SECONDS).0)

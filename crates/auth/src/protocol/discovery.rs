@@ -80,7 +80,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
         "revocation_endpoint_auth_methods_supported": methods,
         "revocation_endpoint_auth_signing_alg_values_supported": assertions,
         "scopes_supported": ["openid", "profile", "email", "offline_access"],
-        "subject_types_supported": ["public"],
+        "subject_types_supported": ["pairwise", "public"],
         "tls_client_certificate_bound_access_tokens": certificates,
         "token_endpoint": issuer.endpoint(TOKEN),
         "token_endpoint_auth_methods_supported": methods,

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use super::access_token::{self, NewToken};
 use super::token::{Ground, TokenResponse};
-use super::{Code, Confirmation, OAuthError, Parameters, id_token, target, token_refresh};
+use super::{Code, Confirmation, OAuthError, Parameters, id_token, subject, target, token_refresh};
 use crate::Error;
 use crate::client::{Client, Grant};
 use crate::clock::{CLOCK_SLACK_SECONDS, later};
@@ -47,7 +47,7 @@ pub struct Granted {
     pub session_ends_at: u64,
     /// The session that the person had. A client knows it by another name: see [`sid_at`].
     pub sid: String,
-    /// The person, as the client knows them.
+    /// The person's own `sub`; what the client sees of it is in [`subject`].
     pub sub: String,
 }
 
@@ -95,7 +95,7 @@ impl Granted {
             lifetime,
             more,
             scope,
-            subject: &self.sub,
+            subject: &subject::at(client, &self.sub, ground.pairwise_key),
         };
         let key = ground.signing_key(client)?;
         Ok((access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?, lifetime))
@@ -112,6 +112,7 @@ pub(crate) async fn issue(
     ground: Ground<'_>,
 ) -> Result<TokenResponse, OAuthError> {
     let audiences = target::narrowed(&granted.audiences, parameters)?;
+    subject::given(client, &granted.sub, ground.pairwise_key, ground.store, ground.now).await?;
     let (access_token, expires_in) =
         granted.access_token(client, &audiences, granted.scope.as_deref(), ground)?;
     let id_token = match granted.has_scope("openid") {

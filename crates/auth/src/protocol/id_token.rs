@@ -7,9 +7,9 @@ use sealstone_jose::Algorithm;
 use sealstone_jose::jwt::{self, Claims};
 use serde_json::Value;
 
-use super::OAuthError;
 use super::granted::{self, Granted};
 use super::token::Ground;
+use super::{OAuthError, subject};
 use crate::Error;
 use crate::client::Client;
 use crate::clock::later;
@@ -31,7 +31,7 @@ pub(crate) fn issue(
 ) -> Result<String, OAuthError> {
     let mut claims = Claims::new()
         .with("iss", ground.issuer.as_str())
-        .with("sub", granted.sub.as_str())
+        .with("sub", subject::at(client, &granted.sub, ground.pairwise_key).as_ref())
         .with("aud", client.id.as_str())
         .with("iat", ground.now.0)
         .with("exp", later(ground.now, LIFETIME_SECONDS).0)

@@ -6,7 +6,7 @@ use super::access_token;
 use super::granted::{self, Family};
 use super::token::Ground;
 use super::token_refresh::Presented;
-use super::{Authenticated, Code, OAuthError, Parameters};
+use super::{Authenticated, Code, OAuthError, Parameters, subject};
 use crate::client::AuthMethod;
 use crate::store::Kind;
 
@@ -84,7 +84,7 @@ async fn refresh_token(
         "active": true,
         "client_id": granted.client_id,
         "iss": ground.issuer.as_str(),
-        "sub": granted.sub,
+        "sub": subject::at(caller.client(), &granted.sub, ground.pairwise_key),
     });
     if let Some(ends) = record.expires_at {
         said["exp"] = ends.0.into();

@@ -20,7 +20,7 @@ use super::access_token::{self, NewToken};
 use super::client_assertion::{LEEWAY_SECONDS, MAX_ASSERTION, check_end};
 use super::target::{audiences, is_scope_token};
 use super::token::{Ground, TokenResponse};
-use super::{Authenticated, Code, OAuthError, Parameters};
+use super::{Authenticated, Code, OAuthError, Parameters, subject};
 use crate::client::Client;
 use crate::clock::{CLOCK_SLACK_SECONDS, later};
 use crate::people::user;
@@ -45,12 +45,18 @@ pub async fn grant(
     let scope = scope(client, held.issuer, parameters.value("scope"))?;
     let audiences = audiences(client, parameters, ground.issuer.as_str())?;
     let key = ground.signing_key(client)?;
-    if held.issuer.subject == SubjectRule::Same {
+    let own = held.issuer.subject == SubjectRule::Same;
+    if own {
         check_user(client, &held.subject, ground).await?;
     }
     if let Write::Refused = ground.store.insert(held.mark, ground.now).await? {
         return Err(refused(client, "was used before"));
     }
+    // A user of this server is to the client who it is in its other tokens; whoever else is named stays as named.
+    let seen = match own {
+        true => subject::given(client, &held.subject, ground.pairwise_key, ground.store, ground.now).await?,
+        false => held.subject.as_str().into(),
+    };
     let lifetime = ground.lifetime(client);
     let token = NewToken {
         audiences: &audiences,
@@ -60,7 +66,7 @@ pub async fn grant(
         lifetime,
         more: Claims::new(),
         scope: scope.as_deref(),
-        subject: &held.subject,
+        subject: &seen,
     };
     let access_token = access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?;
     Ok(TokenResponse::new(access_token, lifetime, scope, ground.confirmation))

@@ -14,6 +14,7 @@
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
 //! | [`confirmation`] | what binds a token to its holder | 7800, 8705, 9449 |
 //! | [`dpop`] | who holds the key of a token, by a signed proof | 9449 |
+//! | `subject` | what a client sees of a person | OpenID Connect Core §8 |
 //! | `target` | what a token is good for | 6749 §3.3, 8707 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
 //! | [`token_exchange`] | token exchange | 8693 |
@@ -55,6 +56,7 @@ pub mod registration;
 pub mod request_object;
 pub mod revoke;
 pub mod session_clients;
+pub(crate) mod subject;
 pub(crate) mod target;
 pub mod token;
 pub mod token_client;

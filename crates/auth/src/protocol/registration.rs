@@ -122,13 +122,14 @@ fn read(metadata: &Metadata, policy: &Registration, admin: &Admin) -> Result<New
         logout: metadata.logout()?,
         name: metadata.client_name.clone(),
         scopes,
+        subject: metadata.subject()?,
         tls_client_certificate_bound_access_tokens: metadata.tls_client_certificate_bound_access_tokens,
         ..NewClient::default()
     };
     new.code_flow.redirect_uris = metadata.redirect_uris()?;
-    new.code_flow.request_object_signing_alg = metadata.request_object_signing_alg()?;
     new.code_flow.require_pushed_authorization_requests = metadata.require_pushed_authorization_requests;
     new.code_flow.require_signed_request_object = metadata.require_signed_request_object;
+    new.code_flow.request_object_signing_alg = metadata.request_object_signing_alg()?;
     new.code_flow.pkce_optional = policy.pkce_optional && !public;
     Ok(new)
 }

@@ -26,6 +26,8 @@ pub struct Ground<'a> {
     pub max_lifetime_seconds: u64,
     /// The time of the request.
     pub now: UnixSeconds,
+    /// What pairwise subjects are made with.
+    pub pairwise_key: &'a hmac::Key,
     /// Chance.
     pub randomness: &'a dyn Randomness,
     /// What refresh tokens are made with.

@@ -4,8 +4,7 @@ use sealstone_jose::UnixSeconds;
 use serde_json::{Map, Value};
 
 use super::access_token::OwnToken;
-use super::{Code, OAuthError};
-use crate::people::user;
+use super::{Code, OAuthError, subject};
 use crate::store::Store;
 
 /// The claims, by the scopes of the token.
@@ -15,7 +14,7 @@ pub async fn answer(token: &OwnToken, store: &dyn Store, now: UnixSeconds) -> Re
     let invalid = || OAuthError::new(Code::InvalidToken, "the access token does not hold");
     let sub = token.claim("sub").and_then(Value::as_str).ok_or_else(invalid)?;
     let person =
-        user::by_sub(store, sub, now).await?.filter(|person| !person.disabled).ok_or_else(invalid)?;
+        subject::person(store, sub, now).await?.filter(|person| !person.disabled).ok_or_else(invalid)?;
     let mut claims = Map::new();
     claims.insert("sub".into(), sub.into());
     if token.has_scope("profile") {

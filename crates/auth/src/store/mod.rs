@@ -72,6 +72,8 @@ pub enum Kind {
     Family,
     /// A logout token that a client is to be sent, named by session and client.
     LogoutToken,
+    /// Whom a pairwise subject means: the body is the person's own `sub`.
+    PairwiseSubject,
     /// An authorization request that a client has pushed, named by the hash of its `request_uri`.
     PushedRequest,
     /// A mark that a token id is revoked; ends soon after the token.
@@ -112,6 +114,7 @@ impl Kind {
             Kind::Device => "device",
             Kind::Family => "family",
             Kind::LogoutToken => "logout-token",
+            Kind::PairwiseSubject => "pairwise-subject",
             Kind::PushedRequest => "pushed-request",
             Kind::Revocation => "revocation",
             Kind::Session => "session",

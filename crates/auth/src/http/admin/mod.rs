@@ -191,7 +191,7 @@ impl Asked {
     }
 
     async fn carry_out(self, app: &App, by: &str, body: &[u8], page: Page) -> Result<Response, Refusal> {
-        let admin = &app.admin;
+        let admin = &app.admin.acting_for(by);
         let ok = |value: Value| answer::json_for(by, &value);
         let created = |value: Value| answer::json_with(StatusCode::CREATED, by, &value);
         let failed = |cause| told(cause, by);

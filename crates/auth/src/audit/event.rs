@@ -1,0 +1,270 @@
+//! What is written down: one event, and how it becomes the members of a line.
+
+use sealstone_jose::UnixSeconds;
+use serde_json::Value;
+
+/// The most bytes of a text in an event; what is longer ends in `…`.
+pub const MAX_TEXT: usize = 256;
+
+/// What happened. The name of each is in [`What::name`] and, with its members, in docs/formats/audit.md.
+#[non_exhaustive]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum What {
+    /// A client got an authorization code (RFC 6749 §4.1.2).
+    AuthorizationIssued,
+    /// An authorization request was refused.
+    AuthorizationRefused,
+    /// A client was registered in another way, or was given a new secret.
+    ClientChanged,
+    /// A client was registered.
+    ClientRegistered,
+    /// A client was removed.
+    ClientRemoved,
+    /// A person denied a client what it asked for.
+    ConsentDenied,
+    /// A person allowed a client what it asked for.
+    ConsentGiven,
+    /// An introspection was refused.
+    IntrospectionRefused,
+    /// An issuer is trusted no more.
+    IssuerRemoved,
+    /// An issuer is trusted from now on.
+    IssuerTrusted,
+    /// A signing key was made, or came to another state of its life.
+    KeyMoved,
+    /// Lines that there was no room for: their number.
+    LinesLost,
+    /// The writer began to write to this chain, or to its next file.
+    Opened,
+    /// A person added a passkey.
+    PasskeyAdded,
+    /// A person's passkeys could not be changed.
+    PasskeyRefused,
+    /// A person removed a passkey, or an administrator all of them.
+    PasskeyRemoved,
+    /// A password was set.
+    PasswordSet,
+    /// A request that decides something was given up by its client before the answer; what it changed is changed.
+    RequestAbandoned,
+    /// A request was refused before anything was decided about it: a limit was reached.
+    RequestLimited,
+    /// A revocation was refused.
+    RevocationRefused,
+    /// The end of a block: everything before it is signed.
+    Seal,
+    /// The server began to serve.
+    ServerStarted,
+    /// The server ended.
+    ServerStopped,
+    /// An administrator ended a session, or all of a user.
+    SessionEnded,
+    /// Somebody could not sign in.
+    SignInFailed,
+    /// Somebody signed in.
+    SignInSucceeded,
+    /// An attempt to sign in was not judged: too many have failed.
+    SignInThrottled,
+    /// Somebody signed out.
+    SignOut,
+    /// Somebody was not signed out: the form was not that of the page.
+    SignOutRefused,
+    /// A token was looked at (RFC 7662). Only with `audit.introspection`.
+    TokenIntrospected,
+    /// An access token was issued.
+    TokenIssued,
+    /// A token request was refused.
+    TokenRefused,
+    /// A token was revoked (RFC 7009).
+    TokenRevoked,
+    /// A user was registered.
+    UserAdded,
+    /// A user may sign in no longer.
+    UserDisabled,
+    /// A user may sign in again.
+    UserEnabled,
+    /// A user was removed.
+    UserRemoved,
+    /// Somebody's claims were given out. Only with `audit.introspection`.
+    UserinfoAnswered,
+    /// A request for somebody's claims was refused.
+    UserinfoRefused,
+}
+
+impl What {
+    /// Every one, in the order of the names.
+    pub const ALL: [What; 39] = [
+        What::Opened,
+        What::LinesLost,
+        What::Seal,
+        What::AuthorizationIssued,
+        What::AuthorizationRefused,
+        What::ClientChanged,
+        What::ClientRegistered,
+        What::ClientRemoved,
+        What::ConsentDenied,
+        What::ConsentGiven,
+        What::IntrospectionRefused,
+        What::IssuerRemoved,
+        What::IssuerTrusted,
+        What::KeyMoved,
+        What::PasskeyAdded,
+        What::PasskeyRefused,
+        What::PasskeyRemoved,
+        What::PasswordSet,
+        What::RequestAbandoned,
+        What::RequestLimited,
+        What::RevocationRefused,
+        What::ServerStarted,
+        What::ServerStopped,
+        What::SessionEnded,
+        What::SignInFailed,
+        What::SignInSucceeded,
+        What::SignInThrottled,
+        What::SignOut,
+        What::SignOutRefused,
+        What::TokenIntrospected,
+        What::TokenIssued,
+        What::TokenRefused,
+        What::TokenRevoked,
+        What::UserAdded,
+        What::UserDisabled,
+        What::UserEnabled,
+        What::UserRemoved,
+        What::UserinfoAnswered,
+        What::UserinfoRefused,
+    ];
+
+    /// The value of the member `event`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            What::AuthorizationIssued => "authorization.issued",
+            What::AuthorizationRefused => "authorization.refused",
+            What::ClientChanged => "client.changed",
+            What::ClientRegistered => "client.registered",
+            What::ClientRemoved => "client.removed",
+            What::ConsentDenied => "consent.denied",
+            What::ConsentGiven => "consent.given",
+            What::IntrospectionRefused => "introspection.refused",
+            What::IssuerRemoved => "issuer.removed",
+            What::IssuerTrusted => "issuer.trusted",
+            What::KeyMoved => "key.moved",
+            What::LinesLost => "audit.lost",
+            What::Opened => "audit.opened",
+            What::PasskeyAdded => "passkey.added",
+            What::PasskeyRefused => "passkey.refused",
+            What::PasskeyRemoved => "passkey.removed",
+            What::PasswordSet => "password.set",
+            What::RequestAbandoned => "request.abandoned",
+            What::RequestLimited => "request.limited",
+            What::RevocationRefused => "revocation.refused",
+            What::Seal => "audit.seal",
+            What::ServerStarted => "server.started",
+            What::ServerStopped => "server.stopped",
+            What::SessionEnded => "session.ended",
+            What::SignInFailed => "sign-in.failed",
+            What::SignInSucceeded => "sign-in.succeeded",
+            What::SignInThrottled => "sign-in.throttled",
+            What::SignOut => "sign-out",
+            What::SignOutRefused => "sign-out.refused",
+            What::TokenIntrospected => "token.introspected",
+            What::TokenIssued => "token.issued",
+            What::TokenRefused => "token.refused",
+            What::TokenRevoked => "token.revoked",
+            What::UserAdded => "user.added",
+            What::UserDisabled => "user.disabled",
+            What::UserEnabled => "user.enabled",
+            What::UserRemoved => "user.removed",
+            What::UserinfoAnswered => "userinfo.answered",
+            What::UserinfoRefused => "userinfo.refused",
+        }
+    }
+
+    /// Whether it goes to the journal as a warning: something was refused or lost.
+    pub const fn is_warning(self) -> bool {
+        matches!(
+            self,
+            What::AuthorizationRefused
+                | What::IntrospectionRefused
+                | What::LinesLost
+                | What::PasskeyRefused
+                | What::RequestLimited
+                | What::RevocationRefused
+                | What::SignInFailed
+                | What::SignInThrottled
+                | What::SignOutRefused
+                | What::TokenRefused
+                | What::UserinfoRefused
+        )
+    }
+}
+
+/// One event. No secret belongs into it: no token, no code, no password, no cookie.
+#[derive(Clone, Debug)]
+pub struct Event {
+    members: Vec<(&'static str, Value)>,
+    time: UnixSeconds,
+    what: What,
+}
+
+impl Event {
+    /// An event at `time`, about nothing yet.
+    pub fn new(what: What, time: UnixSeconds) -> Self {
+        Self { members: Vec::with_capacity(8), time, what }
+    }
+
+    /// With a text, of which [`MAX_TEXT`] bytes are kept.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, text: &str) -> Self {
+        self.members.push((name, Value::String(bounded(text))));
+        self
+    }
+
+    /// With a text, if there is one.
+    #[must_use]
+    pub fn with_some(self, name: &'static str, text: Option<&str>) -> Self {
+        match text {
+            Some(text) => self.with(name, text),
+            None => self,
+        }
+    }
+
+    /// With a number.
+    #[must_use]
+    pub fn with_number(mut self, name: &'static str, number: u64) -> Self {
+        self.members.push((name, Value::from(number)));
+        self
+    }
+
+    /// What happened.
+    pub fn what(&self) -> What {
+        self.what
+    }
+
+    /// When.
+    pub fn time(&self) -> UnixSeconds {
+        self.time
+    }
+
+    /// The line with the number `n` after a line whose hash is `prev`, without its end.
+    pub(super) fn line(&self, n: u64, prev: &str) -> Vec<u8> {
+        let mut line = Vec::with_capacity(320);
+        line.extend_from_slice(
+            format!("{{\"n\":{n},\"prev\":\"{prev}\",\"time\":{}", self.time.0).as_bytes(),
+        );
+        line.extend_from_slice(format!(",\"event\":\"{}\"", self.what.name()).as_bytes());
+        for (name, value) in &self.members {
+            line.extend_from_slice(format!(",\"{name}\":{value}").as_bytes());
+        }
+        line.push(b'}');
+        line
+    }
+}
+
+/// The first [`MAX_TEXT`] bytes, or a few less so that no character is cut.
+fn bounded(text: &str) -> String {
+    if text.len() <= MAX_TEXT {
+        return text.to_owned();
+    }
+    const CUT: &str = "…";
+    format!("{}{CUT}", &text[..text.floor_char_boundary(MAX_TEXT - CUT.len())])
+}

@@ -1,0 +1,151 @@
+//! What the audit log is told of a request: where there is room for it before anything is decided, and in one table what
+//! each address decides.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use hyper::Method;
+use serde::Deserialize;
+
+use super::App;
+use super::answer::Seen;
+use super::serve::Peer;
+use crate::audit::{Event, Slot, What};
+use crate::client::{Client, Grant};
+use crate::protocol::token::TokenResponse;
+use crate::protocol::{Code, OAuthError, discovery};
+
+/// What an address decides: what a good answer is, where its handler says no more, and what a refusal is.
+struct Route {
+    good: Option<What>,
+    refused: What,
+}
+
+/// The table.
+fn route(app: &App, method: &Method, path: &str) -> Option<Route> {
+    let path = path.strip_prefix(app.issuer.path()).unwrap_or(path);
+    let reading = |what| app.audit.as_ref().filter(|audit| audit.notes_reading()).map(|_| what);
+    let (good, refused) = match path {
+        discovery::AUTHORIZE | discovery::CONSENT => (None, What::AuthorizationRefused),
+        discovery::USERINFO => (reading(What::UserinfoAnswered), What::UserinfoRefused),
+        discovery::END_SESSION => (None, What::SignOutRefused),
+        // The other pages decide nothing by being looked at.
+        _ if method == Method::GET => return None,
+        discovery::DEVICE | discovery::DEVICE_AUTHORIZATION | discovery::PAR => {
+            (None, What::AuthorizationRefused)
+        }
+        discovery::TOKEN => (None, What::TokenRefused),
+        discovery::INTROSPECT => (reading(What::TokenIntrospected), What::IntrospectionRefused),
+        discovery::REVOKE => (None, What::RevocationRefused),
+        "/login" | "/passkey" => (None, What::SignInFailed),
+        "/logout" => (None, What::SignOutRefused),
+        "/passkeys" => (None, What::PasskeyRefused),
+        _ => return None,
+    };
+    Some(Route { good, refused })
+}
+
+/// What a handler has decided, on its answer.
+#[derive(Clone, Debug, Default)]
+struct Told(Vec<Event>);
+
+/// What a token request asks for, on its answer, also if it is refused.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Asked {
+    pub(crate) grant: Option<Grant>,
+}
+
+/// Puts an event on an answer.
+pub(super) fn tell(response: &mut Response, event: Event) {
+    response.extensions_mut().get_or_insert_default::<Told>().0.push(event);
+}
+
+/// An event of now.
+pub(super) fn event(app: &App, what: What) -> Event {
+    Event::new(what, app.clock.now())
+}
+
+/// A token that was issued: its id and whom it is about are read from its claims.
+pub(super) fn issued(app: &App, client: &Client, granted: &TokenResponse, asked: Asked) -> Event {
+    #[derive(Default, Deserialize)]
+    struct Claims {
+        jti: Option<String>,
+        sub: Option<String>,
+    }
+    let payload = granted.access_token.split('.').nth(1).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+    let claims = payload.and_then(|bytes| serde_json::from_slice::<Claims>(&bytes).ok()).unwrap_or_default();
+    event(app, What::TokenIssued)
+        .with("client", &client.id)
+        .with_some("grant", asked.grant.map(Grant::name))
+        .with("algorithm", client.algorithm.name())
+        .with_some("jti", claims.jti.as_deref())
+        .with_some("sub", claims.sub.as_deref())
+        .with_some("scope", granted.scope.as_deref())
+        .with("token_type", granted.token_type)
+}
+
+/// A request that decides something, and the room for its events.
+pub(super) struct Begun<'a> {
+    app: &'a App,
+    peer: Option<Peer>,
+    route: Route,
+    slot: Slot<'a>,
+}
+
+/// Asks for room. `None` for requests that decide nothing.
+/// Errors: `temporarily_unavailable` if there is none.
+pub(super) fn begin<'a>(
+    app: &'a Arc<App>,
+    method: &Method,
+    path: Option<&str>,
+    peer: Option<Peer>,
+) -> Result<Option<Begun<'a>>, OAuthError> {
+    let Some(audit) = &app.audit else { return Ok(None) };
+    let Some(route) = path.and_then(|path| route(app, method, path)) else { return Ok(None) };
+    let abandoned = event(app, What::RequestAbandoned).with_some("path", path);
+    let slot = audit.begin(app.located(abandoned, peer)).map_err(|_| {
+        let full = OAuthError::new(Code::TemporarilyUnavailable, "the server cannot answer now");
+        full.hint("the audit log takes no more: look at the disk, or at `audit.queue`")
+    })?;
+    Ok(Some(Begun { app, peer, route, slot }))
+}
+
+impl Begun<'_> {
+    /// Hands over what was decided.
+    pub(super) fn end(self, response: &mut Response, seen: &Seen) {
+        let Told(mut events) = response.extensions_mut().remove().unwrap_or_default();
+        if events.is_empty() {
+            events.extend(self.derived(response, seen));
+        }
+        let located = events.into_iter().map(|event| self.app.located(event, self.peer)).collect();
+        self.slot.tell(located);
+    }
+
+    /// The event of an answer whose handler says no more than the log gets.
+    fn derived(&self, response: &Response, seen: &Seen) -> Option<Event> {
+        let Some(error) = seen.error.as_deref() else {
+            let good = self.route.good?;
+            return Some(event(self.app, good).with_some("client", seen.client.as_deref()));
+        };
+        let asked = response.extensions().get::<Asked>().copied().unwrap_or_default();
+        let why = error.hint.as_deref().unwrap_or(&error.description);
+        let refused = event(self.app, self.route.refused)
+            .with_some("client", seen.client.as_deref())
+            .with_some("grant", asked.grant.map(Grant::name))
+            .with("code", error.code.name())
+            .with("why", why);
+        Some(refused)
+    }
+}
+
+impl App {
+    /// With the address that a request came from, where it is known.
+    pub(super) fn located(&self, event: Event, peer: Option<Peer>) -> Event {
+        match peer.filter(|_| self.knows_addresses) {
+            Some(Peer(address)) => event.with("address", &address.ip().to_canonical().to_string()),
+            None => event,
+        }
+    }
+}

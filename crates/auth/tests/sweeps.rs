@@ -58,6 +58,7 @@ impl Day {
         let clock = ManualClock::new();
         let mut config = config(directory);
         config.sessions.idle_seconds = NonZeroU64::new(3_600).unwrap();
+        config.sessions.absolute_seconds = NonZeroU64::new(14_400).unwrap();
         config.tokens.max_lifetime_seconds = NonZeroU64::new(3_600).unwrap();
         let server = Running::start_in(config, World { clock: clock.clone(), ..World::default() }).await;
         let password = Some(Password::new("correct horse battery staple").unwrap());

@@ -17,7 +17,7 @@ use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Gate, Limiters, Limits, Origins};
 use crate::issuer::Issuer;
-use crate::keys::{Policy, Stage, State};
+use crate::keys::{Policy, Stage};
 use crate::metrics::{Measured, Metrics};
 use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
 use crate::people::People;
@@ -314,12 +314,7 @@ fn moved(before: &[Stage], after: &[Stage], now: UnixSeconds) -> Vec<Event> {
 
 /// `ML-DSA-65/1 active`: the key's record and where it stands.
 fn state_of(stage: &Stage) -> String {
-    let state = match stage.state {
-        State::PrePublished => "pre-published",
-        State::Active => "active",
-        State::Retiring => "retiring",
-        State::Retired => "retired",
-    };
+    let state = stage.state.name();
     format!("{}/{} {state}", stage.algorithm.name(), stage.sequence)
 }
 

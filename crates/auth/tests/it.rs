@@ -1,6 +1,7 @@
 //! Every test of the server, in one binary. Names carry the section of the RFC that a test reads for the second time.
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+mod acr;
 mod admin_api;
 mod assertions;
 mod audit;

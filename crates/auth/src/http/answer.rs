@@ -74,6 +74,7 @@ impl Refusal {
                 | Code::RequestUriNotSupported
                 | Code::SlowDown
                 | Code::UnauthorizedClient
+                | Code::UnmetAuthenticationRequirements
                 | Code::UnsupportedGrantType
                 | Code::UnsupportedResponseType
                 | Code::UnsupportedTokenType

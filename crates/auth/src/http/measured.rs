@@ -16,7 +16,6 @@ use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 
 use super::App;
-use crate::keys::State;
 use crate::metrics::Text;
 
 /// The most connections at a time.
@@ -94,7 +93,7 @@ fn text(app: &App, now: UnixSeconds) -> String {
     for stage in snapshot.keys.stages().iter().filter(|stage| stage.state.is_published()) {
         let sequence = stage.sequence.to_string();
         let labels =
-            [("algorithm", stage.algorithm.name()), ("number", &sequence), ("state", state(stage.state))];
+            [("algorithm", stage.algorithm.name()), ("number", &sequence), ("state", stage.state.name())];
         text.sample(&labels, now.0.saturating_sub(stage.since.0));
     }
     text.family("sealstone_build_info", "gauge", "The version, with the value 1.");
@@ -104,10 +103,6 @@ fn text(app: &App, now: UnixSeconds) -> String {
         text.single("process_resident_memory_bytes", "gauge", help, bytes as f64);
     }
     text.into_string()
-}
-
-fn state(state: State) -> &'static str {
-    state.name()
 }
 
 /// From `/proc`, where there is one: kilobytes behind `VmRSS:`.

@@ -27,6 +27,7 @@ mod flows;
 mod form_post;
 mod front;
 mod http;
+mod introspection_jwt;
 mod jwks_uri;
 mod jwt_bearer;
 mod keys;

@@ -168,6 +168,18 @@ pub(crate) fn private_json(caller: &Authenticated, body: &impl Serialize) -> Res
     json_for(&caller.client().id, body)
 }
 
+/// An answer of another type for this caller alone.
+pub(crate) fn private(
+    caller: &Authenticated,
+    content_type: &'static str,
+    body: impl Into<Bytes>,
+) -> Response {
+    let mut response = json_response(StatusCode::OK, content_type, body);
+    forbid_caching(&mut response);
+    response.extensions_mut().insert(Seen::by(caller));
+    response
+}
+
 /// An answer for this client alone.
 pub(crate) fn json_for(client: &str, body: &impl Serialize) -> Result<Response, Refusal> {
     json_with(StatusCode::OK, client, body)

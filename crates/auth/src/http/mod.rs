@@ -1,5 +1,6 @@
 //! The only place that knows HTTP: addresses, methods, headers, statuses.
 
+mod accept;
 mod admin;
 mod answer;
 mod audited;
@@ -219,17 +220,24 @@ async fn token_response(app: &App, request: Request<Body>, asked: &mut Asked) ->
     Ok(response)
 }
 
-/// RFC 7662 §2.
+/// RFC 7662 §2; RFC 9701 §4 and §5 for who would rather have a JWT.
 async fn introspection_endpoint(
     State(app): State<Arc<App>>,
     request: Request<Body>,
 ) -> Result<Response, Refusal> {
+    let as_jwt = accept::prefers(request.headers(), introspect::MEDIA_TYPE);
     let form = Form::read(request, &app).await?;
     let snapshot = form.snapshot(&app.live);
     let caller = form.authenticate(&app, &snapshot).await?;
     let bearer = Confirmation::default();
-    let said = introspect::answer(&caller, &form.parameters, app.ground(&snapshot, &bearer)).await;
-    answer::private_json(&caller, &said.map_err(|error| by(&caller, error))?)
+    let ground = app.ground(&snapshot, &bearer);
+    let said = introspect::answer(&caller, &form.parameters, ground).await;
+    let said = said.map_err(|error| by(&caller, error))?;
+    if as_jwt {
+        let signed = introspect::signed(&caller, said, ground).map_err(|error| by(&caller, error))?;
+        return Ok(answer::private(&caller, introspect::MEDIA_TYPE, signed));
+    }
+    answer::private_json(&caller, &said)
 }
 
 /// RFC 7009 §2. When the answer leaves, the mark is durable and this server honours it.

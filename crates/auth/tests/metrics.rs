@@ -134,6 +134,12 @@ async fn histograms_are_whole() {
         let labels: Vec<(&str, &str)> = sample.labels.iter().map(|(a, b)| (a.as_str(), b.as_str())).collect();
         let count = value(&samples, &format!("{}_count", sample.metric), &labels);
         assert_eq!(buckets.last().unwrap().count, count, "{}", sample.metric);
+        let of_ten_seconds = &buckets[buckets.len() - 2];
+        assert_eq!(
+            (of_ten_seconds.less_than, of_ten_seconds.count),
+            (10.0, count),
+            "nothing here takes longer"
+        );
     }
     assert!(seen >= 3, "{seen}");
     server.stop().await;

@@ -15,7 +15,7 @@ use crate::admin::{self, Admin};
 use crate::audit::{Audit, Book, Event, What};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
-use crate::http::{self, App, Limits};
+use crate::http::{self, App, Gate, Limiters, Limits, Origins};
 use crate::issuer::Issuer;
 use crate::keys::{Policy, Stage};
 use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
@@ -123,8 +123,14 @@ impl Server {
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
-            // What connects is the proxy, not the person.
-            knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
+            limiters: Limiters::new(&config.limits),
+            gate: Arc::new(gate(&config)),
+            origins: Origins {
+                header: config.http.proxy_header,
+                // Where TLS ends before us, what connects is a proxy, known or not.
+                peers: config.tls.mode != TlsMode::PlainBehindProxy,
+                proxies: config.http.proxies.clone(),
+            },
             par_lifetime_seconds: config.par.lifetime_seconds.get(),
             people,
             metadata: http::metadata(&issuer, &config),
@@ -203,7 +209,7 @@ impl Server {
             tokio::time::sleep(announce).await;
         };
         let served = Arc::clone(&self.app);
-        http::serve(self.listener, self.tls, http::router(self.app), limits, ending).await;
+        http::serve(self.listener, self.tls, self.app, limits, ending).await;
         beside.shutdown().await;
         if served.audit.is_some() {
             let now = self.world.clock.now();
@@ -284,6 +290,16 @@ fn moved(before: &[Stage], after: &[Stage], now: UnixSeconds) -> Vec<Event> {
 fn state_of(stage: &Stage) -> String {
     let state = stage.state.name();
     format!("{}/{} {state}", stage.algorithm.name(), stage.sequence)
+}
+
+fn gate(config: &Config) -> Gate {
+    let size = |n: NonZeroU64| usize::try_from(n.get()).unwrap_or(usize::MAX);
+    let http = &config.http;
+    Gate::new(
+        size(http.max_requests),
+        size(http.max_requests_per_address),
+        size(http.max_connections_per_address),
+    )
 }
 
 fn issuer(config: &Config, address: SocketAddr) -> Result<Issuer, Error> {

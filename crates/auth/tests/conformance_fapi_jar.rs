@@ -13,12 +13,13 @@ use crate::whole_flow::Browser;
 
 /// Two clients of the profile that must sign their requests.
 async fn front() -> Front {
-    let signing = |new: NewClient| {
-        let mut new = fapi2(new);
-        new.code_flow.require_signed_request_object = true;
-        new
-    };
     Front::with(false, signing).await
+}
+
+fn signing(new: NewClient) -> NewClient {
+    let mut new = fapi2(new);
+    new.code_flow.require_signed_request_object = true;
+    new
 }
 
 /// Pushes an object whose claims are changed.
@@ -105,20 +106,14 @@ fn forged(front: &Front, header: &Value, signature: &[u8]) -> Pairs {
     vec![("request".into(), object)]
 }
 
+/// With the client's own RSA key, which is one of PS256.
 #[tokio::test]
 async fn m09_ensure_signed_request_object_with_rs256_fails() {
-    use aws_lc_rs::rsa::{KeyPair, KeySize};
-    let front = front().await;
-    let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
-    let header = json!({"alg": "RS256", "kid": front.one.key.kid()});
-    let unsigned = forged(&front, &header, &[]).remove(0).1;
-    let input = unsigned.trim_end_matches('.');
-    let mut signature = vec![0; pair.public_modulus_len()];
-    let random = aws_lc_rs::rand::SystemRandom::new();
-    pair.sign(&aws_lc_rs::signature::RSA_PKCS1_SHA256, &random, input.as_bytes(), &mut signature).unwrap();
-    let object = vec![("request".into(), format!("{input}.{}", URL_SAFE_NO_PAD.encode(signature)))];
-    let answer = front.push(&front.one, &object).await;
+    let (front, rs256) = Front::fapi_ps256(signing).await;
+    let claims = front.object_claims(&front.one, &front.request(&front.one));
+    let answer = front.push(&front.one, &front.object(&rs256, &claims)).await;
     assert_eq!(answer.refusal(), (400, "invalid_request_object".into()));
+    name_in(&front.push(&front.one, &front.object(&front.one.key, &claims)).await);
     front.server.stop().await;
 }
 

@@ -1,12 +1,10 @@
 //! The same plan, S29 to S40: the token endpoint, proofs at the resource, refresh tokens.
 
-use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::rsa::{KeyPair, KeySize};
-use aws_lc_rs::signature::RSA_PKCS1_SHA256;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use http_body_util::Full;
 use sealstone_auth::NewClient;
+use sealstone_jose::{Algorithm, PrivateKey};
 use serde_json::{Value, json};
 
 use crate::dpop::{but, header, key, signed};
@@ -99,26 +97,14 @@ async fn s33_ensure_token_endpoint_fails_with_expired_auth_code() {
     front.server.stop().await;
 }
 
-/// A token with this RSA key and `RS256`.
-fn rs256(pair: &KeyPair, header: &Value, claims: &Value) -> String {
-    let part = |value: &Value| URL_SAFE_NO_PAD.encode(value.to_string());
-    let input = format!("{}.{}", part(header), part(claims));
-    let mut signature = vec![0; pair.public_modulus_len()];
-    pair.sign(&RSA_PKCS1_SHA256, &SystemRandom::new(), input.as_bytes(), &mut signature).unwrap();
-    format!("{input}.{}", URL_SAFE_NO_PAD.encode(signature))
-}
-
-/// The suite skips it, as the client's key is not of PS256. It is refused whatever the client's key is.
+/// With the client's own RSA key, which is one of PS256.
 #[tokio::test]
 async fn s34_ensure_signed_client_assertion_with_rs256_fails() {
-    let front = Front::fapi().await;
-    let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
-    let header = json!({"alg": "RS256", "kid": front.one.key.kid(), "typ": "JWT"});
-    let mut form = vec![("grant_type".to_owned(), "client_credentials".to_owned())];
-    form.extend(front.identified(&front.one));
-    let form = with(&form, "client_assertion", &rs256(&pair, &header, &front.assertion_claims(&front.one)));
-    let answer = front.post("/token", &form, None, Some(&front.one.dpop)).await;
+    let (front, rs256) = Front::fapi_ps256(fapi2).await;
+    let claims = front.assertion_claims(&front.one);
+    let answer = identified_by(&front, front.asserted(&rs256, &claims)).await;
     front.token_error(&answer, 401, "invalid_client");
+    assert_eq!(identified_by(&front, front.asserted(&front.one.key, &claims)).await.status, 200);
     front.server.stop().await;
 }
 
@@ -218,8 +204,8 @@ async fn s39_dpop_negative_tests() {
     let secret: Value = serde_json::from_str(&own.to_jwk().to_json()).unwrap();
     private["jwk"] = secret;
     wrong.push(("a private key inside", vec![signed(own, &private, &claims())]));
-    let pair = KeyPair::generate(KeySize::Rsa2048).unwrap();
-    wrong.push(("RS256", vec![rs256(&pair, &but(&head, "alg", "RS256"), &claims())]));
+    let rsa = PrivateKey::generate(Algorithm::Rs256).unwrap();
+    wrong.push(("RS256", vec![front.proof(&rsa, &claims())]));
     for (why, proofs) in &wrong {
         let answer = asked(&front, "DPoP", token, proofs).await;
         assert_eq!(answer.status, 401, "{why}: {}", text(&answer));

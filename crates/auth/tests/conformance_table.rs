@@ -67,10 +67,8 @@ fn the_features_name_tests_that_exist() {
     for (file, test) in names {
         let path = format!("{}/tests/{file}.rs", env!("CARGO_MANIFEST_DIR"));
         let source = std::fs::read_to_string(&path).unwrap_or_else(|cause| panic!("{path}: {cause}"));
-        let (_, before) =
-            source.split_once(&format!("fn {test}(")).map(|(a, b)| (b, a)).unwrap_or_else(|| {
-                panic!("{file} has no test {test}");
-            });
+        let before = source.split_once(&format!("fn {test}(")).map(|(before, _)| before);
+        let before = before.unwrap_or_else(|| panic!("{file} has no test {test}"));
         let marks = ["#[tokio::test", "#[test]"];
         let mark = before.rfind("#[").map(|at| &before[at..]).unwrap_or_default();
         assert!(marks.iter().any(|known| mark.starts_with(known)), "{file}::{test} is no test");

@@ -114,6 +114,23 @@ impl Front {
         Self::with(true, fapi2).await
     }
 
+    /// The first of them has a key of PS256, which is given back as one of RS256.
+    pub async fn fapi_ps256(change: impl Fn(NewClient) -> NewClient) -> (Self, PrivateKey) {
+        let own = PrivateKey::generate(Algorithm::Ps256).unwrap();
+        let other = PrivateKey::from_secret(Algorithm::Rs256, &own.secret()).unwrap().with_kid(own.kid());
+        let keys = JwkSet::new([own.public().clone()]).unwrap();
+        let keys = AssertionKeys { audience: AssertionAudience::Issuer, keys: keys.into() };
+        let keyed = |new: NewClient| match new.id.as_deref() {
+            Some("one") => {
+                NewClient { authentication: NewAuthentication::PrivateKeyJwt(keys.clone()), ..new }
+            }
+            _ => new,
+        };
+        let mut front = Self::with(false, |new| change(keyed(new))).await;
+        front.one.key = own;
+        (front, other)
+    }
+
     pub async fn with(mtls: bool, change: impl Fn(NewClient) -> NewClient) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let (authority, clock) = (Authority::new("root"), ManualClock::new());

@@ -30,6 +30,7 @@ mod http;
 mod jwks_uri;
 mod jwt_bearer;
 mod keys;
+mod limits;
 mod logout;
 mod logs;
 mod mtls;

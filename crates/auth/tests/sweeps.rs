@@ -149,8 +149,8 @@ async fn a_day_of_traffic_leaves_a_bounded_store() {
         day.traffic().await;
         day.clock.advance(1_800);
         observer.swept(day.clock.now().0).await;
-        // What a session leaves stays as long as the session can last: twelve hours.
-        if half_hour == 26 {
+        // What a session leaves stays as long as the session can last: four hours.
+        if half_hour == 12 {
             at_first = observer.number("SELECT count(*) FROM records");
             pages = observer.number("PRAGMA page_count");
         }

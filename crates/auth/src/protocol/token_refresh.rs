@@ -14,7 +14,7 @@ use sealstone_jose::UnixSeconds;
 use super::granted::{self, Family, not_held};
 use super::token::{Ground, TokenResponse};
 use super::{Authenticated, Confirmation, OAuthError, Parameters, id_token, target};
-use crate::client::{AuthMethod, Client, Profile};
+use crate::client::{AuthMethod, Client};
 use crate::clock::later;
 use crate::people::user;
 use crate::store::{Kind, Record, Write};
@@ -60,9 +60,6 @@ pub async fn grant(
 /// RFC 9700 §4.14.2: the tokens of a public client rotate. Those of a client that authenticates and shows a key besides
 /// do not, as the FAPI 2.0 Security Profile §5.3.2.1 demands: a lost answer would lose the grant, for no gain.
 fn rotates(client: &Client, confirmation: &Confirmation) -> bool {
-    if client.profile == Some(Profile::Fapi2) {
-        return false;
-    }
     client.authentication.method() == AuthMethod::None || confirmation.is_bearer()
 }
 

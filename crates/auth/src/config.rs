@@ -403,7 +403,7 @@ impl Default for Keys {
 impl Default for Limits {
     fn default() -> Self {
         Self {
-            address_failures_per_minute: 300,
+            address_failures_per_minute: 6_000,
             address_requests_per_minute: 0,
             client_requests_per_minute: 0,
         }

@@ -94,6 +94,7 @@ class Server:
             f'issuer = "{self.issuer}"\n'
             f'[tls]\nclient_ca = "{client_ca}"\n'
             f"[tokens]\nalgorithms = {json.dumps(algorithms)}\n"
+            "[limits]\naddress_failures_per_minute = 0\n"  # all partners have one address
         )
 
     def add_client(self, level, method, *more, called=None):

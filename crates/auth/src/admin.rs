@@ -346,7 +346,7 @@ impl Admin {
                 body: client.to_body()?,
             };
             if let Write::Done(_) = self.store.replace(next, record.version, now).await? {
-                self.note(What::ClientChanged, "client", id).await?;
+                self.note(What::SecretRenewed, "client", id).await?;
                 return Ok((client, secret));
             }
         }

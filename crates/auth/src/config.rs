@@ -1,6 +1,7 @@
 //! The configuration: TOML, every value defaulted, nothing unknown let through.
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
+mod audit;
 mod reading;
 
 use std::collections::BTreeSet;
@@ -14,6 +15,8 @@ use serde::Deserialize;
 use crate::people::{self, Cost};
 use crate::trusted;
 
+pub use crate::http::{Block, ProxyHeader};
+pub use audit::{Audit, WhenFull};
 pub(crate) use reading::Fault;
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
@@ -39,6 +42,8 @@ pub struct Config {
     pub issuer: Option<String>,
     /// The rotation of signing keys.
     pub keys: Keys,
+    /// How often somebody may ask.
+    pub limits: Limits,
     /// The address to listen on; port 0 lets the system choose.
     pub listen: SocketAddr,
     /// The logs.
@@ -83,41 +88,6 @@ pub struct Admin {
     pub api: bool,
 }
 
-/// `[audit]`: what was decided, in `audit/` below the data directory. [`crate::audit`] says how.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Audit {
-    /// Whether there is one.
-    pub enabled: bool,
-    /// Whether introspections and userinfo answers are written down too: they decide nothing, and there are many.
-    pub introspection: bool,
-    /// Whether each line goes to the system's journal besides.
-    pub journald: bool,
-    /// Where the journal listens.
-    pub journald_socket: PathBuf,
-    /// The size at which a file ends and the next begins; at least 65536.
-    pub max_file_bytes: NonZeroU64,
-    /// How many requests' events may wait to be written.
-    pub queue: NonZeroU64,
-    /// The most lines before a block is signed and brought to the disk.
-    pub seal_lines: NonZeroU64,
-    /// The longest time before that.
-    pub seal_seconds: NonZeroU64,
-    /// What happens when events can wait no more, or the disk takes none.
-    pub when_full: WhenFull,
-}
-
-/// What happens when the audit log takes no more.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum WhenFull {
-    /// Requests are answered all the same; how many events have no line is said in the next one.
-    Drop,
-    /// Requests that would decide something are answered with 503 before they do.
-    #[default]
-    Refuse,
-}
-
 /// `[dpop]`: how a proof is used once. [`crate::protocol::dpop`] says what each choice costs.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -154,6 +124,17 @@ pub struct Http {
     pub max_body_bytes: NonZeroU64,
     /// Connections at a time; the next ones wait in the system's queue.
     pub max_connections: NonZeroU64,
+    /// Those of one address, which leave room for others; one more is closed at once.
+    pub max_connections_per_address: NonZeroU64,
+    /// Requests under way at a time, over all connections; one more is answered with 503. With the largest head and body
+    /// it bounds what peers can make the server keep.
+    pub max_requests: NonZeroU64,
+    /// Those of one address.
+    pub max_requests_per_address: NonZeroU64,
+    /// The addresses of proxies, and blocks of them, which are believed about for whom they ask.
+    pub proxies: Vec<Block>,
+    /// The header in which they say so.
+    pub proxy_header: ProxyHeader,
     /// From a request's head to the end of its body, and then to its answer.
     pub request_timeout_seconds: NonZeroU64,
 }
@@ -166,6 +147,19 @@ pub struct Keys {
     pub active_seconds: NonZeroU64,
     /// How long a key is in the JWK set before it signs.
     pub publish_seconds: NonZeroU64,
+}
+
+/// `[limits]`: how often somebody may ask; 0 is no limit. docs/limits.md says why they are what they are.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Limits {
+    /// How many wrong secrets, codes, tokens and passwords an address may show in a minute. One that has shown more is
+    /// answered with 429.
+    pub address_failures_per_minute: u64,
+    /// How many requests an address may make in a minute.
+    pub address_requests_per_minute: u64,
+    /// How many requests a client may make in a minute, counted once it has proved who it is.
+    pub client_requests_per_minute: u64,
 }
 
 /// `[log]`: lines on standard error.
@@ -354,6 +348,7 @@ impl Default for Config {
             http: Http::default(),
             issuer: None,
             keys: Keys::default(),
+            limits: Limits::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
             outbound: Outbound::default(),
@@ -376,22 +371,6 @@ impl Default for Device {
     }
 }
 
-impl Default for Audit {
-    fn default() -> Self {
-        Self {
-            enabled: true,
-            introspection: false,
-            journald: false,
-            journald_socket: "/run/systemd/journal/socket".into(),
-            max_file_bytes: seconds(64 << 20),
-            queue: seconds(16_384),
-            seal_lines: seconds(1000),
-            seal_seconds: seconds(5),
-            when_full: WhenFull::Refuse,
-        }
-    }
-}
-
 impl Default for Dpop {
     fn default() -> Self {
         Self { max_proofs: seconds(1 << 20), nonces: true, replay: Replay::default() }
@@ -405,6 +384,11 @@ impl Default for Http {
             idle_timeout_seconds: seconds(60),
             max_body_bytes: seconds(64 * 1024),
             max_connections: seconds(1000),
+            max_connections_per_address: seconds(500),
+            max_requests: seconds(2048),
+            max_requests_per_address: seconds(1024),
+            proxies: Vec::new(),
+            proxy_header: ProxyHeader::default(),
             request_timeout_seconds: seconds(15),
         }
     }
@@ -413,6 +397,16 @@ impl Default for Http {
 impl Default for Keys {
     fn default() -> Self {
         Self { active_seconds: seconds(90 * 86_400), publish_seconds: seconds(86_400) }
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            address_failures_per_minute: 300,
+            address_requests_per_minute: 0,
+            client_requests_per_minute: 0,
+        }
     }
 }
 

@@ -23,6 +23,7 @@
 //! | [`snapshot`] | what the token path reads | who asks |
 //! | [`store`] | versioned records | what they mean |
 //! | [`outbound`] | what a client publishes elsewhere | what it is for |
+//! | [`limits`] | how often somebody may ask | who it is |
 //! | [`verifiers`] | threads for the signatures of others | whose they are |
 //! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
@@ -43,6 +44,7 @@ mod error;
 mod http;
 mod issuer;
 pub mod keys;
+pub mod limits;
 pub mod log;
 pub mod outbound;
 pub mod people;

@@ -15,9 +15,9 @@ use crate::admin::{self, Admin};
 use crate::audit::{Audit, Book, Event, What};
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
-use crate::http::{self, App, Limits};
+use crate::http::{self, App, Gate, Limiters, Limits, Origins};
 use crate::issuer::Issuer;
-use crate::keys::{Policy, Stage, State};
+use crate::keys::{Policy, Stage};
 use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
 use crate::people::People;
 use crate::protocol::dpop::Dpop;
@@ -97,7 +97,7 @@ impl Server {
         let now = world.clock.now();
         let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
         let (clock, chance) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
-        let audit = Audit::open(&config.audit, &config.data_dir, &sealer, clock, chance)?;
+        let audit = Audit::open(&config.audit, &config.data_dir, &sealer, clock, chance)?.map(Arc::new);
         let algorithms = config.tokens.algorithms.clone();
         let (policy, randomness) = (Policy::of(&config), Arc::clone(&world.randomness));
         let now = world.clock.now();
@@ -107,7 +107,7 @@ impl Server {
         let live = live.trusting(trusted::configured(&config.trusted_issuers, &stored, issuer.as_str())?);
 
         let (clock, randomness) = (Arc::clone(&world.clock), Arc::clone(&world.randomness));
-        let book = Book::of(&config.audit, &config.data_dir, Arc::clone(&world.randomness));
+        let book = audit.as_ref().map(Book::of_server);
         let outbound = Outbound::new(&config.outbound, Arc::clone(&world.resolver));
         let admin = Admin::new(&config, Arc::clone(&store), clock, randomness).with_book(book);
         let admin = admin.with_sealer(Arc::clone(live.sealer())).with_outbound(outbound);
@@ -123,8 +123,14 @@ impl Server {
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
-            // What connects is the proxy, not the person.
-            knows_addresses: config.tls.mode != TlsMode::PlainBehindProxy,
+            limiters: Limiters::new(&config.limits),
+            gate: Arc::new(gate(&config)),
+            origins: Origins {
+                header: config.http.proxy_header,
+                // Where TLS ends before us, what connects is a proxy, known or not.
+                peers: config.tls.mode != TlsMode::PlainBehindProxy,
+                proxies: config.http.proxies.clone(),
+            },
             par_lifetime_seconds: config.par.lifetime_seconds.get(),
             people,
             metadata: http::metadata(&issuer, &config),
@@ -203,7 +209,7 @@ impl Server {
             tokio::time::sleep(announce).await;
         };
         let served = Arc::clone(&self.app);
-        http::serve(self.listener, self.tls, http::router(self.app), limits, ending).await;
+        http::serve(self.listener, self.tls, self.app, limits, ending).await;
         beside.shutdown().await;
         if served.audit.is_some() {
             let now = self.world.clock.now();
@@ -282,13 +288,18 @@ fn moved(before: &[Stage], after: &[Stage], now: UnixSeconds) -> Vec<Event> {
 
 /// `ML-DSA-65/1 active`: the key's record and where it stands.
 fn state_of(stage: &Stage) -> String {
-    let state = match stage.state {
-        State::PrePublished => "pre-published",
-        State::Active => "active",
-        State::Retiring => "retiring",
-        State::Retired => "retired",
-    };
+    let state = stage.state.name();
     format!("{}/{} {state}", stage.algorithm.name(), stage.sequence)
+}
+
+fn gate(config: &Config) -> Gate {
+    let size = |n: NonZeroU64| usize::try_from(n.get()).unwrap_or(usize::MAX);
+    let http = &config.http;
+    Gate::new(
+        size(http.max_requests),
+        size(http.max_requests_per_address),
+        size(http.max_connections_per_address),
+    )
 }
 
 fn issuer(config: &Config, address: SocketAddr) -> Result<Issuer, Error> {

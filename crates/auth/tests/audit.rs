@@ -76,7 +76,7 @@ async fn a_whole_flow_is_written_down_and_no_secret_with_it() {
     server.post("/introspect", &format!("token={own}")).await;
     server.post("/revoke", &format!("token={own}")).await;
     server.post("/token", &format!("grant_type={}", server.who.secret)).await;
-    let wrong = Credentials { secret: "a wrong secret".into(), ..server.who.clone() };
+    let wrong = Credentials { secret: "by-no-means-the-secret".into(), ..server.who.clone() };
     let request = server.request("POST", "/token").header("authorization", wrong.basic());
     let request = request.header("content-type", "application/x-www-form-urlencoded");
     server.send(request.body(Full::from("grant_type=client_credentials")).unwrap()).await;
@@ -84,7 +84,7 @@ async fn a_whole_flow_is_written_down_and_no_secret_with_it() {
     let out = field(&page, "form_token");
     assert_eq!(browser.post("/logout", &[("form_token", &out)]).await.status, 200);
     secrets.extend([
-        "a wrong secret".to_owned(),
+        "by-no-means-the-secret".to_owned(),
         code,
         verifier().split('=').nth(1).unwrap().to_owned(),
         out,

@@ -41,10 +41,19 @@ fn every_key_can_be_set() {
         idle_timeout_seconds = 1
         max_body_bytes = 2
         max_connections = 3
+        max_connections_per_address = 3
+        max_requests = 4
+        max_requests_per_address = 4
+        proxies = ["10.0.0.0/8", "::1"]
+        proxy_header = "forwarded"
         request_timeout_seconds = 4
         [keys]
         active_seconds = 5000
         publish_seconds = 600
+        [limits]
+        address_failures_per_minute = 0
+        address_requests_per_minute = 1
+        client_requests_per_minute = 2
         [log]
         format = "json"
         level = "debug"
@@ -81,7 +90,9 @@ const FAULTS: &[Fault] = &[
         "unknown key `max_conections`",
         "did you mean `max_connections`?",
     ),
-    ("\n[nonsense]", Some((2, 2)), "unknown key `nonsense`", "expected one of `audit`"),
+    ("\n[nonsense]", Some((2, 2)), "unknown key `nonsense`", "expected one of `admin`"),
+    ("[http]\nproxies = [\"10.0.0.0/33\"]", Some((2, 11)), "`10.0.0.0/33` is not", "10.0.0.0/8"),
+    ("[http]\nproxies = [\"proxy\"]", Some((2, 11)), "`proxy` is not", "an address"),
     ("[audit]\nmax_file_bytes = 4096", Some((2, 1)), "`max_file_bytes` is too small", "at least 65536"),
     ("[audit]\nwhen_full = \"wait\"", Some((2, 13)), "unknown value `wait`", "expected `drop` or `refuse`"),
     ("[http]\nmax_body_bytes = 0", Some((2, 18)), "invalid value: integer `0`", "nonzero"),

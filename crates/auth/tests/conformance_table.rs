@@ -57,3 +57,22 @@ fn conformance_table_names_a_test_for_each_module_and_no_other() {
     assert_eq!(count, BTreeMap::from(MODULES));
     assert_eq!(named, tests, "every test has a row");
 }
+
+/// docs/features.md names a test for each feature, as `file::test`.
+#[test]
+fn the_features_name_tests_that_exist() {
+    let text = include_str!("../../../docs/features.md");
+    let names = text.split('`').skip(1).step_by(2).filter_map(|name| name.split_once("::"));
+    let mut count = 0;
+    for (file, test) in names {
+        let path = format!("{}/tests/{file}.rs", env!("CARGO_MANIFEST_DIR"));
+        let source = std::fs::read_to_string(&path).unwrap_or_else(|cause| panic!("{path}: {cause}"));
+        let before = source.split_once(&format!("fn {test}(")).map(|(before, _)| before);
+        let before = before.unwrap_or_else(|| panic!("{file} has no test {test}"));
+        let marks = ["#[tokio::test", "#[test]"];
+        let mark = before.rfind("#[").map(|at| &before[at..]).unwrap_or_default();
+        assert!(marks.iter().any(|known| mark.starts_with(known)), "{file}::{test} is no test");
+        count += 1;
+    }
+    assert!(count > 30, "{count}");
+}

@@ -1,6 +1,7 @@
 //! Every test of the server, in one binary. Names carry the section of the RFC that a test reads for the second time.
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+mod acr;
 mod admin_api;
 mod assertions;
 mod audit;
@@ -29,6 +30,7 @@ mod http;
 mod jwks_uri;
 mod jwt_bearer;
 mod keys;
+mod limits;
 mod logout;
 mod logs;
 mod mtls;

@@ -236,11 +236,23 @@ async fn webauthn_s7_every_algorithm_that_is_offered_signs_in() {
         let home = Home::build(algorithm, 0).await;
         let session = home.try_in(&home.assertion(0)).await.unwrap();
         assert_eq!(session.username, "alice");
-        assert_eq!(session.amr, ["pop", "user", "mfa"], "RFC 8176 §2");
+        assert_eq!(session.amr, ["hwk", "user", "mfa"], "RFC 8176 §2");
+        assert_eq!(session.acr.as_deref(), Some("phr"));
         let sent = home.assertion(0);
         let signature = Some(home.secret.sign(b"something else"));
         let refused = home.try_in(&Sent { signature, ..sent }).await.unwrap_err();
         assert_eq!(refused, "user `alice`: the signature is not the passkey's", "{algorithm}");
+    }
+}
+
+/// RFC 8176 §2: a key that may be on several devices is not held by hardware.
+#[tokio::test]
+async fn rfc8176_s2_a_passkey_that_is_synced() {
+    let home = Home::build(-7, 0).await;
+    for (flags, kind) in [(0, "hwk"), (0b1000, "swk"), (0b1_1000, "swk")] {
+        let data = authenticator_data("auth.example.org", PRESENT_AND_VERIFIED | flags, 0, &[]);
+        let session = home.try_in(&Sent { authenticator_data: data, ..home.assertion(0) }).await.unwrap();
+        assert_eq!(session.amr, [kind, "user", "mfa"]);
     }
 }
 

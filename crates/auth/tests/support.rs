@@ -36,7 +36,7 @@ use sealstone_auth::verifiers::Verifiers;
 use sealstone_auth::{Clock, Config, Error, Issuer, Server, Store, World};
 use sealstone_jose::{Algorithm, PrivateKey, UnixSeconds};
 use serde_json::Value;
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 use tokio::sync::oneshot;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
@@ -409,10 +409,26 @@ impl Running {
     }
 
     pub async fn connect(&self, alpn: &str) -> TlsStream<TcpStream> {
+        self.connect_from("127.0.0.1", alpn).await.unwrap()
+    }
+
+    /// The same from another address of the loopback network: somebody else, as far as the server knows.
+    /// Errors: the server closed the connection before TLS had begun.
+    pub async fn connect_from(&self, from: &str, alpn: &str) -> std::io::Result<TlsStream<TcpStream>> {
         let config = self.tls(alpn, &[&rustls::version::TLS13]);
-        let stream = TcpStream::connect(self.address).await.unwrap();
+        let socket = TcpSocket::new_v4().unwrap();
+        socket.bind(SocketAddr::new(from.parse().unwrap(), 0)).unwrap();
+        let stream = socket.connect(self.address).await.unwrap();
         let name = ServerName::try_from("127.0.0.1").unwrap();
-        TlsConnector::from(Arc::new(config)).connect(name, stream).await.unwrap()
+        TlsConnector::from(Arc::new(config)).connect(name, stream).await
+    }
+
+    /// One request on a connection of its own from another address.
+    pub async fn send_from(&self, from: &str, request: Request<Full<Bytes>>) -> Answer {
+        let io = TokioIo::new(self.connect_from(from, "http/1.1").await.unwrap());
+        let (mut sender, connection) = hyper::client::conn::http1::handshake(io).await.unwrap();
+        tokio::spawn(connection);
+        Answer::read(sender.send_request(request).await.unwrap()).await
     }
 
     /// One request on a connection of its own, HTTP/1.1.

@@ -26,8 +26,8 @@ which replaces nothing.
 
 seal.key opens the signing keys and the clients' shared secrets that the store holds sealed. Whoever has a backup with \
 it can sign tokens as this server, so keep such a backup as you keep the server; or leave the key out, and keep a copy \
-of it elsewhere: without it nothing can be restored. The configuration, and TLS certificates and keys that it \
-names, are in no backup.")]
+of it elsewhere: without it nothing can be restored. The configuration, TLS certificates and keys that it \
+names, and the audit log are in no backup.")]
 pub(crate) struct Backup {
     /// The server's configuration, for its `data_dir`; without it every value is the default
     #[arg(long, value_name = "FILE")]
@@ -84,7 +84,9 @@ pub(crate) fn back_up(options: &Backup, terminal: &mut Terminal) -> Result<(), E
         (false, false) => "there is none yet",
     };
     terminal.line(format_args!("{DIM}seal.key{DIM:#}   {key}"))?;
-    terminal.line(format_args!("{DIM}not in it{DIM:#}  the configuration, and the TLS files that it names"))
+    terminal.line(format_args!(
+        "{DIM}not in it{DIM:#}  the configuration, the TLS files that it names, the audit log"
+    ))
 }
 
 pub(crate) fn restore(options: &Restore, terminal: &mut Terminal) -> Result<(), Error> {

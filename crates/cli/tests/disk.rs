@@ -12,6 +12,14 @@ use crate::real::{House, Server, sealstone};
 /// What ends a trouble when it is dropped.
 type Trouble = Box<dyn std::any::Any>;
 
+/// A house whose server keeps no audit log: with one, a full disk refuses everything, and not what needs the store alone.
+async fn unaudited() -> House {
+    let house = House::build().await;
+    let mut config = fs::OpenOptions::new().append(true).open(house.path("sealstone.toml")).unwrap();
+    config.write_all(b"[audit]\nenabled = false\n").unwrap();
+    house
+}
+
 async fn outage(house: &House, server: &mut Server, begin: impl FnOnce(&Server) -> Trouble) {
     let wire = server.wire().await;
     let family = async || {
@@ -77,7 +85,7 @@ async fn outage(house: &House, server: &mut Server, begin: impl FnOnce(&Server) 
 /// A file may not grow past its first page: for the log of the store the disk is full. Needs no right that a user lacks.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_full_disk_refuses_and_recovers() {
-    let house = House::build().await;
+    let house = unaudited().await;
     // The signal that comes with the error is not asked for.
     let mut shell = Command::new("sh");
     let program = sealstone(house.directory.path()).get_program().to_owned();
@@ -132,7 +140,7 @@ impl Drop for Mounted {
 /// The same on a small file system that is filled to its last byte; as root, where that is not forbidden.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_file_system_without_a_free_block_refuses_and_recovers() {
-    let house = House::build().await;
+    let house = unaudited().await;
     let data = house.data_of("sealstone.toml");
     let Some(_mounted) = Mounted::over(data.clone(), "size=2m,mode=0700") else {
         eprintln!("skipped: mounting a file system is not allowed here");
@@ -186,7 +194,7 @@ impl Drop for Traced {
 }
 
 async fn with_errors(calls: &str, error: &str) {
-    let house = House::build().await;
+    let house = unaudited().await;
     let mut server = house.serve("sealstone.toml");
     if Traced::answer(&server, "ftruncate", "EIO").is_none() {
         eprintln!("skipped: strace is not installed, or tracing is not allowed here");

@@ -105,10 +105,11 @@ impl Ours {
     }
 
     fn configure(&self, name: &str, log: &str, port: u16) -> Result<PathBuf, String> {
-        // A JSON string is a TOML string.
+        // A JSON string is a TOML string. Who floods and who does not have one address here.
         let text = format!(
             "data_dir = {}\nlisten = \"127.0.0.1:{port}\"\nissuer = \"{}\"\n[log]\nlevel = \"{log}\"\n\
-             [tls]\nmode = \"files\"\ncertificate = {}\nkey = {}\n[tokens]\nalgorithms = {:?}\n",
+             [tls]\nmode = \"files\"\ncertificate = {}\nkey = {}\n[tokens]\nalgorithms = {:?}\n\
+             [limits]\naddress_failures_per_minute = 0\n",
             json!(self.data(name)),
             self.issuer(),
             json!(self.certificate()),

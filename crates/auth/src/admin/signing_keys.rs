@@ -4,6 +4,7 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 
 use super::Admin;
 use crate::Error;
+use crate::audit::What;
 use crate::clock::later;
 use crate::keys::{self, Policy, Stage, State, Step, retire_at_once, successor};
 use crate::store::{Kind, Version};
@@ -52,12 +53,15 @@ impl Admin {
             let what = format!("{} is not one of `tokens.algorithms`", algorithm.name());
             return Err(Error::Key { what });
         }
+        self.can_note().await?;
         let steps = successor(&self.stages().await?, algorithm);
         self.carry_out(steps.into_iter().collect()).await?;
         let keys = self.list_signing_keys().await?.into_iter();
         let of = keys.filter(|key| key.stage.algorithm == algorithm && key.stage.state.is_published());
         let last = of.max_by_key(|key| key.stage.sequence);
-        last.ok_or_else(|| Error::Key { what: "the new key was retired at once".into() })
+        let last = last.ok_or_else(|| Error::Key { what: "the new key was retired at once".into() })?;
+        self.note(What::KeyRotated, "key", &last.name()).await?;
+        Ok(last)
     }
 
     /// Takes a key, by `kid` or by name, out of the JWK set at once and deletes its secret, as when others may have it.
@@ -65,14 +69,20 @@ impl Admin {
     /// A verifier that has cached the JWK set takes the old key's tokens until that has ended.
     /// Errors: `SigningKeyUnknown`.
     pub async fn retire_signing_key(&self, name: &str) -> Result<SigningKey, Error> {
+        self.can_note().await?;
+        let mut moved = false;
         // Each round that does not end has seen somebody else move a key on.
         for _ in 0..16 {
             let mut keys = self.list_signing_keys().await?.into_iter();
             let found = keys.find(|key| key.kid == name || key.name() == name);
             let key = found.ok_or_else(|| Error::SigningKeyUnknown { name: name.to_owned() })?;
             if key.stage.state == State::Retired {
+                if moved {
+                    self.note(What::KeyRetired, "key", &key.name()).await?;
+                }
                 return Ok(key);
             }
+            moved = true;
             self.carry_out(retire_at_once(&self.stages().await?, &key.stage, &self.algorithms)).await?;
         }
         Err(Error::Key { what: "others change the keys without end".into() })

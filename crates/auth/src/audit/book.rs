@@ -1,4 +1,5 @@
-//! The chain of administrators: one line for each change, signed and durable before the command ends.
+//! Where administrators' changes are written down. A command has a chain of its own: a line for each change, signed and
+//! durable before it ends. What is changed over a server's admin API goes into that server's chain.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -8,9 +9,9 @@ use std::time::Duration;
 use sealstone_jose::UnixSeconds;
 
 use super::chain::{ADMIN, Chain};
-use super::directory;
 use super::event::Event;
 use super::key::AuditKey;
+use super::{Audit, directory};
 use crate::Error;
 use crate::clock::Randomness;
 use crate::config;
@@ -20,34 +21,53 @@ use crate::keys::Sealer;
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// The chain of administrators of a data directory. Many processes may have it; one writes at a time, for a moment.
+/// Where changes are written down.
 #[derive(Clone)]
-pub struct Book {
-    directory: PathBuf,
-    max_file_bytes: u64,
-    randomness: Arc<dyn Randomness>,
+pub struct Book(Place);
+
+#[derive(Clone)]
+enum Place {
+    /// The chain of administrators of a data directory. Many processes may have it; one writes at a time, for a moment.
+    Admin { directory: PathBuf, max_file_bytes: u64, randomness: Arc<dyn Randomness> },
+    /// The chain of a server that runs in this process.
+    Server(Arc<Audit>),
 }
 
 impl Book {
-    /// The book of a data directory; `None` where the configuration wants no audit log.
+    /// The chain of administrators of a data directory; `None` where the configuration wants no audit log.
     pub fn of(config: &config::Audit, data_dir: &Path, randomness: Arc<dyn Randomness>) -> Option<Self> {
         let (directory, max_file_bytes) = (directory(data_dir), config.max_file_bytes.get());
-        config.enabled.then_some(Self { directory, max_file_bytes, randomness })
+        config.enabled.then_some(Self(Place::Admin { directory, max_file_bytes, randomness }))
+    }
+
+    /// The chain of a server, whose requests have asked for room already.
+    pub(crate) fn of_server(audit: &Arc<Audit>) -> Self {
+        Self(Place::Server(Arc::clone(audit)))
     }
 
     /// Whether a line can be written: asked before something is changed. Makes what is missing.
     /// Errors: `DataDirectory`, `Sealed`.
     pub fn check(&self, sealer: &Sealer, now: UnixSeconds) -> Result<(), Error> {
-        crate::data_dir::create(&self.directory)?;
-        AuditKey::open(&self.directory, sealer, Arc::clone(&self.randomness), now).map(drop)
+        let Place::Admin { directory, randomness, .. } = &self.0 else { return Ok(()) };
+        crate::data_dir::create(directory)?;
+        AuditKey::open(directory, sealer, Arc::clone(randomness), now).map(drop)
     }
 
-    /// Writes a line and its seal. When it returns, both are on the disk.
+    /// Writes a line. When it returns, an administrator's line and its seal are on the disk; a server's writer has it.
     /// Errors: `DataDirectory`, `Sealed`, `Key`.
     pub fn write(&self, event: Event, sealer: &Sealer) -> Result<(), Error> {
+        let (directory, max_file_bytes, randomness) = match &self.0 {
+            Place::Admin { directory, max_file_bytes, randomness } => {
+                (directory, *max_file_bytes, randomness)
+            }
+            Place::Server(audit) => {
+                audit.note(vec![event]);
+                return Ok(());
+            }
+        };
         let now = event.time();
-        let key = Arc::new(AuditKey::open(&self.directory, sealer, Arc::clone(&self.randomness), now)?);
-        let mut chain = self.open(key, now)?;
+        let key = Arc::new(AuditKey::open(directory, sealer, Arc::clone(randomness), now)?);
+        let mut chain = open(directory, key, max_file_bytes, now)?;
         // Who did it, as far as the system knows.
         let uid = std::fs::metadata("/proc/self").map(|process| u64::from(process.uid())).ok();
         chain.append(&match uid {
@@ -57,21 +77,25 @@ impl Book {
         chain.seal("command", now)?;
         chain.settle()
     }
+}
 
-    fn open(&self, key: Arc<AuditKey>, now: UnixSeconds) -> Result<Chain, Error> {
-        for _ in 0..TRIES {
-            let (names, key) = (&[ADMIN.to_owned()], Arc::clone(&key));
-            if let Some((chain, _)) = Chain::open(&self.directory, names, key, self.max_file_bytes, now)? {
-                return Ok(chain);
-            }
-            std::thread::sleep(PAUSE);
+/// The chain, once no other administrator holds it.
+fn open(directory: &Path, key: Arc<AuditKey>, max_file_bytes: u64, now: UnixSeconds) -> Result<Chain, Error> {
+    for _ in 0..TRIES {
+        let (names, key) = (&[ADMIN.to_owned()], Arc::clone(&key));
+        if let Some((chain, _)) = Chain::open(directory, names, key, max_file_bytes, now)? {
+            return Ok(chain);
         }
-        Err(Error::data(self.directory.join(ADMIN), "another administrator holds the audit log"))
+        std::thread::sleep(PAUSE);
     }
+    Err(Error::data(directory.join(ADMIN), "another administrator holds the audit log"))
 }
 
 impl std::fmt::Debug for Book {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Book").field("directory", &self.directory).finish_non_exhaustive()
+        f.write_str(match &self.0 {
+            Place::Admin { .. } => "Book(admin)",
+            Place::Server(_) => "Book(server)",
+        })
     }
 }

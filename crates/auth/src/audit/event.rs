@@ -10,6 +10,8 @@ pub const MAX_TEXT: usize = 256;
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum What {
+    /// A request to the admin API was refused.
+    AdminRefused,
     /// A client got an authorization code (RFC 6749 §4.1.2).
     AuthorizationIssued,
     /// An authorization request was refused.
@@ -24,6 +26,10 @@ pub enum What {
     ConsentDenied,
     /// A person allowed a client what it asked for.
     ConsentGiven,
+    /// A device asked for a person's answer (RFC 8628 §3.1).
+    DeviceAsked,
+    /// A device's request, or a person's code for one, was refused.
+    DeviceRefused,
     /// An introspection was refused.
     IntrospectionRefused,
     /// An issuer is trusted no more.
@@ -32,6 +38,10 @@ pub enum What {
     IssuerTrusted,
     /// A signing key was made, or came to another state of its life.
     KeyMoved,
+    /// An administrator took a signing key out of use at once.
+    KeyRetired,
+    /// An administrator began the life of the next signing key.
+    KeyRotated,
     /// Lines that there was no room for: their number.
     LinesLost,
     /// The writer began to write to this chain, or to its next file.
@@ -44,14 +54,22 @@ pub enum What {
     PasskeyRemoved,
     /// A password was set.
     PasswordSet,
+    /// An authorization request was pushed (RFC 9126).
+    PushAccepted,
+    /// A pushed authorization request was refused.
+    PushRefused,
+    /// A client managed its own registration (RFC 7591, RFC 7592).
+    RegistrationDone,
+    /// A registration was refused.
+    RegistrationRefused,
     /// A request that decides something was given up by its client before the answer; what it changed is changed.
     RequestAbandoned,
-    /// A request was refused before anything was decided about it: a limit was reached.
-    RequestLimited,
     /// A revocation was refused.
     RevocationRefused,
     /// The end of a block: everything before it is signed.
     Seal,
+    /// A client was given a new secret.
+    SecretRenewed,
     /// The server began to serve.
     ServerStarted,
     /// The server ended.
@@ -91,11 +109,12 @@ pub enum What {
 }
 
 impl What {
-    /// Every one, in the order of the names.
-    pub const ALL: [What; 39] = [
+    /// Every one, those of the log itself first.
+    pub const ALL: [What; 48] = [
         What::Opened,
         What::LinesLost,
         What::Seal,
+        What::AdminRefused,
         What::AuthorizationIssued,
         What::AuthorizationRefused,
         What::ClientChanged,
@@ -103,17 +122,25 @@ impl What {
         What::ClientRemoved,
         What::ConsentDenied,
         What::ConsentGiven,
+        What::DeviceAsked,
+        What::DeviceRefused,
         What::IntrospectionRefused,
         What::IssuerRemoved,
         What::IssuerTrusted,
         What::KeyMoved,
+        What::KeyRetired,
+        What::KeyRotated,
         What::PasskeyAdded,
         What::PasskeyRefused,
         What::PasskeyRemoved,
         What::PasswordSet,
+        What::PushAccepted,
+        What::PushRefused,
+        What::RegistrationDone,
+        What::RegistrationRefused,
         What::RequestAbandoned,
-        What::RequestLimited,
         What::RevocationRefused,
+        What::SecretRenewed,
         What::ServerStarted,
         What::ServerStopped,
         What::SessionEnded,
@@ -137,6 +164,7 @@ impl What {
     /// The value of the member `event`.
     pub const fn name(self) -> &'static str {
         match self {
+            What::AdminRefused => "admin.refused",
             What::AuthorizationIssued => "authorization.issued",
             What::AuthorizationRefused => "authorization.refused",
             What::ClientChanged => "client.changed",
@@ -144,20 +172,28 @@ impl What {
             What::ClientRemoved => "client.removed",
             What::ConsentDenied => "consent.denied",
             What::ConsentGiven => "consent.given",
+            What::DeviceAsked => "device.asked",
+            What::DeviceRefused => "device.refused",
             What::IntrospectionRefused => "introspection.refused",
             What::IssuerRemoved => "issuer.removed",
             What::IssuerTrusted => "issuer.trusted",
             What::KeyMoved => "key.moved",
+            What::KeyRetired => "key.retired",
+            What::KeyRotated => "key.rotated",
             What::LinesLost => "audit.lost",
             What::Opened => "audit.opened",
             What::PasskeyAdded => "passkey.added",
             What::PasskeyRefused => "passkey.refused",
             What::PasskeyRemoved => "passkey.removed",
             What::PasswordSet => "password.set",
+            What::PushAccepted => "push.accepted",
+            What::PushRefused => "push.refused",
+            What::RegistrationDone => "registration.done",
+            What::RegistrationRefused => "registration.refused",
             What::RequestAbandoned => "request.abandoned",
-            What::RequestLimited => "request.limited",
             What::RevocationRefused => "revocation.refused",
             What::Seal => "audit.seal",
+            What::SecretRenewed => "client.secret_renewed",
             What::ServerStarted => "server.started",
             What::ServerStopped => "server.stopped",
             What::SessionEnded => "session.ended",
@@ -183,11 +219,14 @@ impl What {
     pub const fn is_warning(self) -> bool {
         matches!(
             self,
-            What::AuthorizationRefused
+            What::AdminRefused
+                | What::AuthorizationRefused
+                | What::DeviceRefused
+                | What::PushRefused
+                | What::RegistrationRefused
                 | What::IntrospectionRefused
                 | What::LinesLost
                 | What::PasskeyRefused
-                | What::RequestLimited
                 | What::RevocationRefused
                 | What::SignInFailed
                 | What::SignInThrottled

@@ -17,7 +17,7 @@ use hyper::{StatusCode, Version};
 use serde::Serialize;
 use serde_json::json;
 
-use super::serve::Peer;
+use super::serve::{InFlight, Origin, Peer};
 use super::{App, audited};
 use crate::config::JWKS_MAX_AGE_SECONDS;
 use crate::protocol::{Authenticated, Code, OAuthError};
@@ -35,6 +35,8 @@ pub(crate) enum Refusal {
     OAuth { error: OAuthError, client: Option<String> },
     /// The body is over the limit.
     TooLarge,
+    /// A limit is reached; it is named for the log.
+    TooMany { limit: &'static str, seconds: u64 },
     /// The request was not complete in time.
     TooSlow,
 }
@@ -71,12 +73,15 @@ impl Refusal {
                 | Code::RequestUriNotSupported
                 | Code::SlowDown
                 | Code::UnauthorizedClient
+                | Code::UnmetAuthenticationRequirements
                 | Code::UnsupportedGrantType
                 | Code::UnsupportedResponseType
                 | Code::UnsupportedTokenType
                 | Code::UseDpopNonce => StatusCode::BAD_REQUEST,
             },
             Refusal::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+            // RFC 6585 §4.
+            Refusal::TooMany { .. } => StatusCode::TOO_MANY_REQUESTS,
             Refusal::TooSlow => StatusCode::REQUEST_TIMEOUT,
         }
     }
@@ -91,6 +96,10 @@ impl Refusal {
             Refusal::NotFound => invalid("there is nothing at this address"),
             Refusal::OAuth { error, client } => (error, client),
             Refusal::TooLarge => invalid("the body is too large"),
+            Refusal::TooMany { limit, .. } => {
+                let many = OAuthError::new(Code::TemporarilyUnavailable, "too many requests");
+                (many.hint(format!("`{limit}` is reached")), None)
+            }
             Refusal::TooSlow => invalid("the request was not complete in time"),
         }
     }
@@ -106,6 +115,11 @@ impl IntoResponse for Refusal {
     /// RFC 6749 §5.2; §5.1 for the cache headers; RFC 9110 §11.6.1: a 401 names the scheme.
     fn into_response(self) -> Response {
         let status = self.status();
+        let wait = match &self {
+            Refusal::TooMany { seconds, .. } => Some(*seconds),
+            // RFC 9110 §10.2.3.
+            _ => (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
+        };
         let (error, client) = self.into_oauth();
         let body = json!({"error": error.code.name(), "error_description": error.description});
         let mut response = json_response(status, "application/json", body.to_string());
@@ -114,9 +128,8 @@ impl IntoResponse for Refusal {
             let challenge = HeaderValue::from_static("Basic realm=\"sealstone\", charset=\"UTF-8\"");
             response.headers_mut().insert(WWW_AUTHENTICATE, challenge);
         }
-        if status == StatusCode::SERVICE_UNAVAILABLE {
-            // RFC 9110 §10.2.3.
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        if let Some(seconds) = wait {
+            response.headers_mut().insert(RETRY_AFTER, seconds.into());
         }
         if status == StatusCode::REQUEST_TIMEOUT {
             response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
@@ -249,22 +262,27 @@ impl Seen {
 }
 
 /// Bounds a request's time and writes its line in the log.
-pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next: Next) -> Response {
+pub(crate) async fn observe(State(app): State<Arc<App>>, mut request: Request, next: Next) -> Response {
     let started = Instant::now();
     let method = request.method().clone();
     let version = request.version();
     // The route and not the address: whoever puts a token into a path finds it in no log of ours.
     let path = request.extensions().get::<MatchedPath>().cloned();
-    let peer = request.extensions().get::<Peer>().copied();
-    let audited = audited::begin(&app, &method, path.as_ref().map(MatchedPath::as_str), peer);
-    let mut response = match &audited {
-        Ok(_) => in_time(&app, request, next).await,
-        Err(_) => Response::default(),
+    let route = path.as_ref().map(MatchedPath::as_str);
+    let peer = request.extensions_mut().remove::<Peer>();
+    let origin = peer.and_then(|Peer(address)| app.origins.of(address, request.headers()));
+    if let Some(origin) = origin {
+        request.extensions_mut().insert(Origin(origin));
+    }
+    let entered = app.gate.enter(request.extensions().get().map(|InFlight(share)| Arc::clone(share)));
+    let audited = match entered {
+        Some(_) => app.admit(route, origin).and_then(|()| Ok(audited::begin(&app, &method, route, origin)?)),
+        None => Err(busy().into()),
     };
-    let audited = audited.unwrap_or_else(|full| {
-        response = Refusal::from(full).into_response();
-        None
-    });
+    let (mut response, audited) = match audited {
+        Ok(audited) => (in_time(&app, request, next).await, audited),
+        Err(refusal) => (refusal.into_response(), None),
+    };
     if version < Version::HTTP_2 && !app.ready.load(Ordering::Acquire) {
         response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
@@ -273,9 +291,11 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next:
     if let Some(audited) = audited {
         audited.end(&mut response, &seen);
     }
-    let path = path.as_ref().map_or("(none)", MatchedPath::as_str);
+    app.count_failure(route, origin, &seen);
+    let path = route.unwrap_or("(none)");
     let status = response.status().as_u16();
     let client = seen.client.as_deref();
+    let origin = origin.map(tracing::field::display);
     let peer = peer.map(|Peer(address)| tracing::field::display(address));
     let micros = started.elapsed().as_micros() as u64;
     let error = seen.error.as_deref();
@@ -285,14 +305,20 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, request: Request, next:
     let cause = error.and_then(|error| error.cause.as_ref()).map(tracing::field::display);
     match status {
         500.. => {
-            tracing::error!(%method, path, status, micros, peer, client, code, description, hint, cause, "request");
+            tracing::error!(%method, path, status, micros, peer, origin, client, code, description, hint, cause, "request");
         }
         400.. => {
-            tracing::warn!(%method, path, status, micros, peer, client, code, description, hint, "request")
+            tracing::warn!(%method, path, status, micros, peer, origin, client, code, description, hint, "request")
         }
-        _ => tracing::info!(%method, path, status, micros, peer, client, "request"),
+        _ => tracing::info!(%method, path, status, micros, peer, origin, client, "request"),
     }
     response
+}
+
+/// There is no room for a request, whoever asks.
+fn busy() -> OAuthError {
+    let busy = OAuthError::new(Code::TemporarilyUnavailable, "too much is under way");
+    busy.hint("`http.max_requests` or `http.max_requests_per_address` is reached")
 }
 
 /// The answer, or that there is none in time.

@@ -1,6 +1,7 @@
 //! What the audit log is told of a request: where there is room for it before anything is decided, and in one table what
 //! each address decides.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::response::Response;
@@ -10,8 +11,8 @@ use hyper::Method;
 use serde::Deserialize;
 
 use super::App;
+use super::admin::ADMIN;
 use super::answer::Seen;
-use super::serve::Peer;
 use crate::audit::{Event, Slot, What};
 use crate::client::{Client, Grant};
 use crate::protocol::token::TokenResponse;
@@ -33,15 +34,19 @@ fn route(app: &App, method: &Method, path: &str) -> Option<Route> {
         discovery::END_SESSION => (None, What::SignOutRefused),
         // The other pages decide nothing by being looked at.
         _ if method == Method::GET => return None,
-        discovery::DEVICE | discovery::DEVICE_AUTHORIZATION | discovery::PAR => {
-            (None, What::AuthorizationRefused)
-        }
         discovery::TOKEN => (None, What::TokenRefused),
+        discovery::PAR => (Some(What::PushAccepted), What::PushRefused),
+        discovery::DEVICE_AUTHORIZATION => (Some(What::DeviceAsked), What::DeviceRefused),
+        discovery::DEVICE => (None, What::DeviceRefused),
         discovery::INTROSPECT => (reading(What::TokenIntrospected), What::IntrospectionRefused),
         discovery::REVOKE => (None, What::RevocationRefused),
         "/login" | "/passkey" => (None, What::SignInFailed),
         "/logout" => (None, What::SignOutRefused),
         "/passkeys" => (None, What::PasskeyRefused),
+        path if path.starts_with(ADMIN) => (None, What::AdminRefused),
+        path if path.starts_with(discovery::REGISTER) => {
+            (Some(What::RegistrationDone), What::RegistrationRefused)
+        }
         _ => return None,
     };
     Some(Route { good, refused })
@@ -89,7 +94,7 @@ pub(super) fn issued(app: &App, client: &Client, granted: &TokenResponse, asked:
 /// A request that decides something, and the room for its events.
 pub(super) struct Begun<'a> {
     app: &'a App,
-    peer: Option<Peer>,
+    origin: Option<IpAddr>,
     route: Route,
     slot: Slot<'a>,
 }
@@ -100,16 +105,16 @@ pub(super) fn begin<'a>(
     app: &'a Arc<App>,
     method: &Method,
     path: Option<&str>,
-    peer: Option<Peer>,
+    origin: Option<IpAddr>,
 ) -> Result<Option<Begun<'a>>, OAuthError> {
     let Some(audit) = &app.audit else { return Ok(None) };
     let Some(route) = path.and_then(|path| route(app, method, path)) else { return Ok(None) };
     let abandoned = event(app, What::RequestAbandoned).with_some("path", path);
-    let slot = audit.begin(app.located(abandoned, peer)).map_err(|_| {
+    let slot = audit.begin(located(abandoned, origin)).map_err(|_| {
         let full = OAuthError::new(Code::TemporarilyUnavailable, "the server cannot answer now");
         full.hint("the audit log takes no more: look at the disk, or at `audit.queue`")
     })?;
-    Ok(Some(Begun { app, peer, route, slot }))
+    Ok(Some(Begun { app, origin, route, slot }))
 }
 
 impl Begun<'_> {
@@ -119,7 +124,7 @@ impl Begun<'_> {
         if events.is_empty() {
             events.extend(self.derived(response, seen));
         }
-        let located = events.into_iter().map(|event| self.app.located(event, self.peer)).collect();
+        let located = events.into_iter().map(|event| located(event, self.origin)).collect();
         self.slot.tell(located);
     }
 
@@ -140,12 +145,10 @@ impl Begun<'_> {
     }
 }
 
-impl App {
-    /// With the address that a request came from, where it is known.
-    pub(super) fn located(&self, event: Event, peer: Option<Peer>) -> Event {
-        match peer.filter(|_| self.knows_addresses) {
-            Some(Peer(address)) => event.with("address", &address.ip().to_canonical().to_string()),
-            None => event,
-        }
+/// With the address that a request came from, where it is known.
+fn located(event: Event, origin: Option<IpAddr>) -> Event {
+    match origin {
+        Some(address) => event.with("address", &address.to_string()),
+        None => event,
     }
 }

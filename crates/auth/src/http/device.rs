@@ -17,7 +17,7 @@ use super::authorize::{describe, name_of};
 use super::forms::{check_form_token, form_token};
 use super::pages::{self, DeviceCode, DeviceConfirm, Notice};
 use super::people::{EXPIRED, denied, failed, hold, login_page, patience, refused, session_of};
-use super::serve::Peer;
+use super::serve::Origin;
 use super::{App, Form, audited, by, only, read_form};
 use crate::Error;
 use crate::audit::What;
@@ -72,7 +72,7 @@ async fn show(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
 
 /// A code that was typed, or the answer to the page that shows it again.
 async fn answered(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
-    let peer = request.extensions().get::<Peer>().copied();
+    let origin = request.extensions().get::<Origin>().copied();
     let headers = request.headers().clone();
     let form = match read_form(request, &app).await {
         Ok(form) => form.parameters,
@@ -86,7 +86,7 @@ async fn answered(State(app): State<Arc<App>>, request: Request<Body>) -> Respon
     };
     let page = Page { app: &app, headers: &headers, session: &session };
     let answered = match form.value("decision") {
-        None => page.typed(typed, form.value("form_token"), peer).await,
+        None => page.typed(typed, form.value("form_token"), origin).await,
         Some(decision) => page.decided(typed, form.value("form_token"), decision == "allow").await,
     };
     answered.unwrap_or_else(failed)
@@ -107,14 +107,14 @@ impl Page<'_> {
         self,
         typed: Option<&str>,
         token: Option<&str>,
-        peer: Option<Peer>,
+        origin: Option<Origin>,
     ) -> Result<Response, Error> {
         let Page { app, headers, session } = self;
         if let Err(hint) = check_form_token(app, headers, TYPE_CODE, token) {
             return Ok(noted(code_page(app, headers, typed, Some(EXPIRED)), denied(hint)));
         }
         let mut subjects = vec![Subject::Username(&session.username)];
-        let address = peer.filter(|_| app.knows_addresses).map(|Peer(address)| address.ip());
+        let address = origin.map(|Origin(address)| address);
         subjects.extend(address.map(Subject::Address));
         if let Err(held) = app.people.codes.begin(&subjects, app.clock.now()) {
             return Ok(hold(app, code_page(app, headers, typed, Some(&patience(held))), held));

@@ -7,6 +7,9 @@ mod authorize;
 mod device;
 mod end_session;
 mod forms;
+mod gate;
+mod limited;
+mod origin;
 mod pages;
 mod par;
 mod passkeys;
@@ -50,6 +53,11 @@ use crate::verifiers::Verifiers;
 use answer::Refusal;
 use audited::Asked;
 
+pub(crate) use gate::Gate;
+pub(crate) use limited::Limiters;
+pub(crate) use origin::Origins;
+#[allow(unreachable_pub, reason = "`config` hands them on")]
+pub use origin::{Block, ProxyHeader};
 pub(crate) use serve::{Limits, serve};
 
 /// RFC 9449 §4.1.
@@ -67,18 +75,21 @@ pub(crate) struct App {
     pub(crate) admin_api: bool,
     pub(crate) anchors: Anchors,
     /// Where decisions are written down, if they are.
-    pub(crate) audit: Option<Audit>,
+    pub(crate) audit: Option<Arc<Audit>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) device: config::Device,
     pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
     pub(crate) key_sets: KeySets,
-    /// Whether a connection's address is the person's.
-    pub(crate) knows_addresses: bool,
+    /// What may be under way at once.
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) limiters: Limiters,
     pub(crate) live: Arc<Live>,
     pub(crate) max_body_bytes: usize,
     pub(crate) max_lifetime_seconds: u64,
     pub(crate) metadata: Bytes,
+    /// Who is believed about where a request comes from.
+    pub(crate) origins: Origins,
     /// How long a pushed request may be opened.
     pub(crate) par_lifetime_seconds: u64,
     pub(crate) people: People,
@@ -303,16 +314,18 @@ impl Form {
         }
     }
 
-    async fn authenticate(&self, app: &App, snapshot: &Snapshot) -> Result<Authenticated, OAuthError> {
-        self.prove(app, snapshot).await?.complete(app.live.store(), app.clock.now()).await
+    async fn authenticate(&self, app: &App, snapshot: &Snapshot) -> Result<Authenticated, Refusal> {
+        Ok(self.prove(app, snapshot).await?.complete(app.live.store(), app.clock.now()).await?)
     }
 
     /// Who asks, before anything is used up.
-    async fn prove(&self, app: &App, snapshot: &Snapshot) -> Result<Proof, OAuthError> {
+    async fn prove(&self, app: &App, snapshot: &Snapshot) -> Result<Proof, Refusal> {
         let headers: Vec<&[u8]> = self.authorization.iter().map(|value| value.as_slice()).collect();
         let certificate = self.certificate.as_ref();
         let shown = Shown { authorization: &headers, certificate, parameters: &self.parameters };
-        client_auth::authenticate(shown, app.means(snapshot)).await
+        let proof = client_auth::authenticate(shown, app.means(snapshot)).await?;
+        app.admit_client(&proof.client().id)?;
+        Ok(proof)
     }
 
     /// The thumbprint of the key that a request to `endpoint` shows to hold, RFC 9449 §5 and §10.1.

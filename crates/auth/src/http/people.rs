@@ -16,7 +16,7 @@ use super::device;
 use super::forms::{Cookie, check_form_token, form_token};
 use super::pages::{self, AskPasskey, Asset, Failure, Login, Logout, Notice, SignedIn as SignedInPage};
 use super::passkeys;
-use super::serve::Peer;
+use super::serve::Origin;
 use super::{App, Form, audited, only};
 use crate::Error;
 use crate::audit::{Event, What};
@@ -74,7 +74,7 @@ async fn show_login(State(app): State<Arc<App>>, request: Request<Body>) -> Resp
 
 /// A username and a password. Signed in: on to the authorization endpoint of ours, with the query that was asked for.
 async fn post_login(State(app): State<Arc<App>>, request: Request<Body>) -> Response {
-    let peer = request.extensions().get::<Peer>().copied();
+    let origin = request.extensions().get::<Origin>().copied();
     let headers = request.headers().clone();
     let form = match Form::read(request, &app).await {
         Ok(form) => form.parameters,
@@ -95,7 +95,7 @@ async fn post_login(State(app): State<Arc<App>>, request: Request<Body>) -> Resp
     let (now, password) = (app.clock.now(), Password::typed(password));
     let browser = Cookie::Known.read(&headers, &app.issuer);
     let attempted = Attempt {
-        address: peer.filter(|_| app.knows_addresses).map(|Peer(address)| address.ip()),
+        address: origin.map(|Origin(address)| address),
         browser: browser.as_ref().map(|cookie| cookie.as_str()),
         password: &password,
         username,

@@ -5,9 +5,9 @@
 //! *Cut*: what is not done when the grace ends.
 
 use std::future::Future;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use axum::Router;
@@ -19,6 +19,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use super::App;
+use super::gate::Seat;
 use crate::protocol::client_certificate::PeerCertificate;
 use crate::tls::Terms;
 
@@ -35,6 +37,14 @@ pub(crate) struct Limits {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Peer(pub(crate) SocketAddr);
 
+/// Who asks, see [`Origins::of`](super::origin::Origins::of). Not there where that is not known.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin(pub(crate) IpAddr);
+
+/// How many requests the peer's address has under way; not there where that is not counted.
+#[derive(Clone, Debug)]
+pub(crate) struct InFlight(pub(crate) Arc<AtomicUsize>);
+
 /// The most bytes of a request's head: an ML-DSA-87 token takes 7 KiB, and a DPoP proof with such a key 11.
 const MAX_HEAD_BYTES: usize = 24 * 1024;
 /// The most requests at a time on one HTTP/2 connection.
@@ -44,13 +54,14 @@ const MAX_STREAMS: u32 = 128;
 pub(crate) async fn serve(
     listener: TcpListener,
     tls: Option<Terms>,
-    router: Router,
+    app: Arc<App>,
     limits: Limits,
     shutdown: impl Future<Output = ()>,
 ) {
     let slots = Arc::new(Semaphore::new(limits.connections as usize));
     let (phase, watched) = watch::channel(Phase::Serve);
-    let shared = Shared { limits, phase: watched, router: TowerToHyperService::new(router), tls };
+    let router = TowerToHyperService::new(super::router(Arc::clone(&app)));
+    let shared = Shared { app, limits, phase: watched, router, tls };
     let mut shutdown = std::pin::pin!(shutdown);
     loop {
         tokio::select! {
@@ -107,6 +118,7 @@ async fn accept(
 /// What every connection needs.
 #[derive(Clone)]
 struct Shared {
+    app: Arc<App>,
     limits: Limits,
     phase: watch::Receiver<Phase>,
     router: TowerToHyperService<Router>,
@@ -117,20 +129,28 @@ impl Shared {
     fn start(&self, slot: Option<OwnedSemaphorePermit>, accepted: Option<(TcpStream, SocketAddr)>) {
         let Some((stream, peer)) = accepted else { return };
         let shared = self.clone();
+        // What connects as a proxy, or may be one, connects for many.
+        let origins = &self.app.origins;
+        let counted = origins.peers && !origins.is_proxy(peer.ip().to_canonical());
+        let seat = counted.then(|| self.app.gate.connect(peer.ip()));
+        if let Some(None) = seat {
+            tracing::debug!(%peer, "connection refused: `http.max_connections_per_address` is reached");
+            return;
+        }
         let mut phase = self.phase.clone();
         tokio::spawn(async move {
             tokio::select! {
-                () = shared.connection(stream, peer) => {}
+                () = shared.connection(stream, peer, seat.flatten()) => {}
                 _ = phase.wait_for(|phase| *phase == Phase::Cut) => {}
             }
             drop(slot);
         });
     }
 
-    async fn connection(self, stream: TcpStream, peer: SocketAddr) {
+    async fn connection(self, stream: TcpStream, peer: SocketAddr, seat: Option<Seat>) {
         // Answers are small; without this the last packet of one waits for an acknowledgement.
         let _ = stream.set_nodelay(true);
-        let Some(terms) = &self.tls else { return self.speak(stream, peer, None, false).await };
+        let Some(terms) = &self.tls else { return self.speak(stream, peer, seat, None, false).await };
         match tokio::time::timeout(self.limits.header_timeout, terms.accept(stream)).await {
             Ok(Ok(stream)) => {
                 let session = stream.get_ref().1;
@@ -139,7 +159,7 @@ impl Shared {
                     .peer_certificates()
                     .map(|chain| chain.iter().map(|certificate| certificate.clone().into_owned()).collect());
                 let certificate = chain.and_then(PeerCertificate::new).map(Arc::new);
-                self.speak(stream, peer, certificate, h2).await;
+                self.speak(stream, peer, seat, certificate, h2).await;
             }
             Ok(Err(cause)) => tracing::debug!(%peer, %cause, "TLS handshake failed"),
             Err(_) => tracing::debug!(%peer, "TLS handshake took too long"),
@@ -150,6 +170,7 @@ impl Shared {
         self,
         stream: impl AsyncRead + AsyncWrite + Unpin + Send + 'static,
         peer: SocketAddr,
+        seat: Option<Seat>,
         certificate: Option<Arc<PeerCertificate>>,
         h2: bool,
     ) {
@@ -157,10 +178,14 @@ impl Shared {
         let router = self.router;
         let requests = Arc::new(Requests::default());
         let counted = Arc::clone(&requests);
+        let share = seat.as_ref().map(|seat| InFlight(seat.requests()));
         let service =
             hyper::service::service_fn(move |mut request: hyper::Request<hyper::body::Incoming>| {
                 let begun = Begun::one(&counted);
                 request.extensions_mut().insert(Peer(peer));
+                if let Some(share) = &share {
+                    request.extensions_mut().insert(share.clone());
+                }
                 if let Some(certificate) = &certificate {
                     request.extensions_mut().insert(Arc::clone(certificate));
                 }

@@ -16,6 +16,10 @@ use crate::Error;
 use crate::clock::Randomness;
 use crate::store::{Store, Version, Write};
 
+/// The `acr` of signing in with a passkey: no page of others can get anything that is good here. OpenID Connect Extended
+/// Authentication Profile ACR Values 1.0 §2. Signing in with a password reaches no class that has a name.
+pub const PHISHING_RESISTANT: &str = "phr";
+
 /// What was sent.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'a> {
@@ -114,8 +118,10 @@ pub async fn with_passkey(
             return refused(&format!("user `{name}` was changed at the same moment"));
         }
     }
-    // RFC 8176 §2: a key was held, somebody was there, and was verified besides.
-    let proof = Proof { acr: None, amr: &["pop", "user", "mfa"] };
+    // RFC 8176 §2: a key was held, somebody was there, and was verified besides. Which kind of key is what the
+    // authenticator says of itself: nobody attests it.
+    let key = if passkey::is_synced(assertion.said) { "swk" } else { "hwk" };
+    let proof = Proof { acr: Some(PHISHING_RESISTANT), amr: &[key, "user", "mfa"] };
     enter(people, &user, proof, store, now, randomness).await
 }
 

@@ -240,6 +240,11 @@ pub fn is_ours(keys: &BrowserKeys, bound: Bound<'_>, challenge: &str, now: UnixS
         && keys.check_challenge(bound.secret, bound.purpose, head, mac)
 }
 
+/// Whether the passkey can be on several devices, by the flags of an assertion that was checked: WebAuthn §6.1.3.
+pub(super) fn is_synced(said: Said<'_>) -> bool {
+    said.authenticator_data.get(32).is_some_and(|flags| flags & ELIGIBLE != 0)
+}
+
 /// Marks the challenge in the browser's data as used. `false`: it was used before.
 /// Errors: `Store`.
 pub async fn spend(client_data: &[u8], store: &dyn Store, now: UnixSeconds) -> Result<bool, Error> {

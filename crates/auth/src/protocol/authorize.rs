@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::asked::{self, Asked};
 use super::granted::{self, Granted};
 use super::redirect::{Redirect, ResponseMode};
-use super::{Code, OAuthError, Parameters, target};
+use super::{Code, OAuthError, Parameters, claims_request, target};
 use crate::Error;
 use crate::client::{Client, Consent, Grant};
 use crate::clock::{Randomness, later, random_id, random_secret};
@@ -34,6 +34,8 @@ pub(super) const SIGN_IN_SECONDS: u64 = 600;
 /// A request that may go on: its client and its redirect URI are good.
 #[derive(Clone, Debug)]
 pub struct Request {
+    /// Of these the person's `acr` must be one, where there are any: OpenID Connect Core §5.5.1.1.
+    acr: Vec<String>,
     audiences: Vec<String>,
     /// The S256 challenge, RFC 7636 §4.3.
     challenge: Option<String>,
@@ -49,6 +51,8 @@ pub struct Request {
     pushed: Option<String>,
     redirect_uri: String,
     scope: Option<String>,
+    /// Whether its sign-in page was shown before.
+    shown: bool,
     state: Option<String>,
 }
 
@@ -146,7 +150,9 @@ impl Request {
             // For the userinfo endpoint, which is a resource of ours.
             audiences.push(issuer.as_str().to_owned());
         }
+        let after = parameters.value(AFTER);
         Ok(Self {
+            acr: claims_request::essential_acr(parameters)?,
             audiences,
             challenge: challenge(parameters, client, is_openid && nonce.is_some())?,
             client: Arc::clone(client),
@@ -159,6 +165,7 @@ impl Request {
             pushed: None,
             redirect_uri: String::new(),
             scope,
+            shown: after.is_some_and(|text| opened_after(text, &client.id, key, now).is_some()),
             state: None,
         })
     }
@@ -331,6 +338,19 @@ pub fn next(
             true => tell(Code::LoginRequired, "nobody has signed in, or not lately enough"),
             false => Next::SignIn,
         };
+    }
+    let unmet = session.is_some_and(|session| {
+        !request.acr.is_empty() && !request.acr.iter().any(|one| Some(one) == session.acr.as_ref())
+    });
+    match (unmet, request.prompt.none, request.shown) {
+        (false, ..) => {}
+        (true, true, _) => return tell(Code::LoginRequired, "the person must sign in in another way"),
+        (true, false, false) => return Next::SignIn,
+        // They have signed in for this request, and not as it must be.
+        (true, false, true) => {
+            let what = "the person has not signed in in a way that the request can do with";
+            return tell(Code::UnmetAuthenticationRequirements, what);
+        }
     }
     let settled = match request.client.code_flow.consent {
         Consent::Implied => true,

@@ -8,6 +8,7 @@ use super::redirect::ResponseMode;
 use super::{dpop, request_object};
 use crate::client::{AuthMethod, Grant};
 use crate::issuer::Issuer;
+use crate::people::login;
 
 /// The authorization endpoint below the issuer, RFC 6749 §3.1.
 pub const AUTHORIZE: &str = "/authorize";
@@ -47,6 +48,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
     let methods: Vec<&str> = methods.iter().map(|method| method.name()).collect();
     let proving: Vec<&str> = methods.iter().copied().filter(|name| *name != "none").collect();
     json!({
+        "acr_values_supported": [login::PHISHING_RESISTANT],
         "authorization_endpoint": issuer.endpoint(AUTHORIZE),
         "authorization_response_iss_parameter_supported": true,
         "backchannel_logout_session_supported": true,

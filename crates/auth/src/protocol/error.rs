@@ -67,6 +67,8 @@ pub enum Code {
     TemporarilyUnavailable,
     /// RFC 6749 §5.2: the client may not use this grant.
     UnauthorizedClient,
+    /// OpenID Connect Core Error Code unmet_authentication_requirements 1.0 §2: the person has not signed in as it must be.
+    UnmetAuthenticationRequirements,
     /// RFC 6749 §5.2: no such grant here.
     UnsupportedGrantType,
     /// RFC 6749 §4.1.2.1: no such response type here.
@@ -104,6 +106,7 @@ impl Code {
             Code::SlowDown => "slow_down",
             Code::TemporarilyUnavailable => "temporarily_unavailable",
             Code::UnauthorizedClient => "unauthorized_client",
+            Code::UnmetAuthenticationRequirements => "unmet_authentication_requirements",
             Code::UnsupportedGrantType => "unsupported_grant_type",
             Code::UnsupportedResponseType => "unsupported_response_type",
             Code::UnsupportedTokenType => "unsupported_token_type",

@@ -14,6 +14,7 @@
 //! | [`token`] | the token endpoint: which grant | 6749 §3.2 |
 //! | [`confirmation`] | what binds a token to its holder | 7800, 8705, 9449 |
 //! | [`dpop`] | who holds the key of a token, by a signed proof | 9449 |
+//! | `claims_request` | what a client cannot do without | OpenID Connect Core §5.5 |
 //! | `subject` | what a client sees of a person | OpenID Connect Core §8 |
 //! | `target` | what a token is good for | 6749 §3.3, 8707 |
 //! | [`token_client`] | client credentials grant | 6749 §4.4, 8707 §2 |
@@ -36,6 +37,7 @@ pub mod access_token;
 pub mod asked;
 pub mod authorize;
 pub mod backchannel_logout;
+pub(crate) mod claims_request;
 pub mod client_assertion;
 pub mod client_auth;
 pub mod client_certificate;

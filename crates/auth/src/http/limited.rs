@@ -1,0 +1,95 @@
+//! Who is turned away before anything is done: an address that has failed too often, a client or an address that asks too
+//! often. docs/limits.md says why each limit is what it is.
+
+use std::net::IpAddr;
+
+use super::App;
+use super::answer::{Refusal, Seen};
+use crate::config;
+use crate::limits::{Meter, Network};
+use crate::protocol::{Code, discovery};
+
+/// The meters; one that is `None` limits nothing.
+#[derive(Debug)]
+pub(crate) struct Limiters {
+    addresses: Option<Meter>,
+    clients: Option<Meter>,
+    failures: Option<Meter>,
+}
+
+impl Limiters {
+    pub(crate) fn new(config: &config::Limits) -> Self {
+        Self {
+            addresses: Meter::per_minute(config.address_requests_per_minute),
+            clients: Meter::per_minute(config.client_requests_per_minute),
+            failures: Meter::per_minute(config.address_failures_per_minute),
+        }
+    }
+}
+
+impl App {
+    /// Before anything is read.
+    /// Errors: `TooMany`.
+    pub(super) fn admit(&self, path: Option<&str>, origin: Option<IpAddr>) -> Result<(), Refusal> {
+        let Some(network) = origin.filter(|_| self.is_limited(path)).map(Network::of) else { return Ok(()) };
+        let now = self.clock.now();
+        let too_many = |limit| move |seconds| Refusal::TooMany { limit, seconds };
+        if let Some(failures) = &self.limiters.failures {
+            failures.check(network, now).map_err(too_many("limits.address_failures_per_minute"))?;
+        }
+        match &self.limiters.addresses {
+            Some(addresses) => {
+                addresses.take(network, now).map_err(too_many("limits.address_requests_per_minute"))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Once a client has proved who it is: a name alone must not use up what is another's.
+    /// Errors: `TooMany`.
+    pub(super) fn admit_client(&self, client: &str) -> Result<(), Refusal> {
+        let limit = "limits.client_requests_per_minute";
+        match &self.limiters.clients {
+            Some(clients) => {
+                let taken = clients.take(client, self.clock.now());
+                taken.map_err(|seconds| Refusal::TooMany { limit, seconds })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Counts an answer that says that somebody could not prove who they are or what they hold.
+    pub(super) fn count_failure(&self, path: Option<&str>, origin: Option<IpAddr>, seen: &Seen) {
+        let (Some(failures), Some(origin), Some(error)) = (&self.limiters.failures, origin, &seen.error)
+        else {
+            return;
+        };
+        let failed = match error.code {
+            Code::InvalidClient | Code::InvalidGrant | Code::InvalidToken => true,
+            // On a page it is a password or a code that was wrong; elsewhere it is a person's answer to a client.
+            Code::AccessDenied => {
+                let path = self.below(path);
+                ["/login", "/passkey", discovery::DEVICE].into_iter().any(|page| path == Some(page))
+            }
+            _ => false,
+        };
+        if failed {
+            failures.charge(Network::of(origin), self.clock.now());
+        }
+    }
+
+    /// Everything but what anybody may read at any time, and a supervisor.
+    fn is_limited(&self, path: Option<&str>) -> bool {
+        let open = |path: &str| {
+            path == discovery::JWKS || path.contains("/.well-known/") || path.starts_with("/assets/")
+        };
+        match path {
+            Some(path) if path.starts_with("/health/") || path.starts_with("/.well-known/") => false,
+            _ => !self.below(path).is_some_and(open),
+        }
+    }
+
+    fn below<'a>(&self, path: Option<&'a str>) -> Option<&'a str> {
+        path.map(|path| path.strip_prefix(self.issuer.path()).unwrap_or(path))
+    }
+}

@@ -27,7 +27,7 @@ def server(report, levels, sealstone, partners, clients, work):
     bound = {level: stopped.add_client(level, METHODS[0], "--dpop-bound-access-tokens") for level in levels}
     ways = {level: proofs.register(stopped, level, sealstone, work, certificates) for level in levels}
     policy = [*GRANTS, "--exchange-from", stopped.issuer]
-    more = {level: stopped.add_client(level, METHODS[1], *policy) for level in levels}
+    more = {level: stopped.add_client(level, METHODS[1], *policy, called="more") for level in levels}
     issuers = [Issuer(maker, level, stopped, more[level]) for maker in partners for level in levels]
     with stopped as running:
         for level, by_method in accounts.items():

@@ -256,6 +256,8 @@ async function lookFurther(screen, colorScheme) {
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("alert").waitFor();
     await see("device-failed");
+    // The fourth wrong code of a person makes the next one wait a second.
+    await page.waitForTimeout(1500);
     await page.getByLabel("Code").fill(asked.user_code);
     await page.getByRole("button", { name: "Continue" }).click();
     await page.getByRole("heading", { name: "Connect this device?" }).waitFor();

@@ -23,7 +23,7 @@ fn every_row_comes_out_of_a_run_without_peers() {
     let folder = tempfile::tempdir().expect("a folder");
     let rows = folder.path().join("rows.json");
     let output =
-        bench(&["--rounds", "2", "--seconds", "0.05", "--json"]).arg(&rows).output().expect("it runs");
+        bench(&["--rounds", "2", "--seconds", "0.2", "--json"]).arg(&rows).output().expect("it runs");
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.starts_with("server "), "which cores were used: {said}");

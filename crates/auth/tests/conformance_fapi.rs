@@ -280,12 +280,13 @@ async fn s17_ensure_dpop_auth_code_binding_success() {
     front.server.stop().await;
 }
 
-/// What comes of a pushed request with these parameters beside its name.
+/// What comes of a pushed request with these parameters beside its name. Nothing is asked in between: the pages would
+/// leave them out.
 async fn beside(front: &Front, request: &Pairs, more: &[(&str, &str)]) {
     let name = front.pushed(&front.one, request).await;
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(more).finish();
     let address = format!("{}&{query}", front.bare_address(&front.one, &name));
-    let answer = front.visit(&mut Browser::new(&front.server), &address, "allow").await;
+    let answer = front.settled(&front.one).await.get(&address).await;
     front.grants(&front.one, request, &front.came_back(&front.one, &answer)).await;
 }
 

@@ -83,7 +83,7 @@ async fn a_registration_that_contradicts_the_profile_is_refused() {
 
 /// §5.4.1, at run time: keys at an address, and keys of proofs, are not known when the client is registered.
 #[tokio::test]
-async fn algorithms_that_the_profile_does_not_have() {
+async fn proofs_in_algorithms_that_the_profile_does_not_have() {
     let front = Front::fapi().await;
     let one = &front.one;
     let ask = async |dpop: &PrivateKey| {
@@ -103,8 +103,11 @@ async fn algorithms_that_the_profile_does_not_have() {
         }
     }
     front.server.stop().await;
+}
 
-    // The algorithm is looked at before the keys are fetched.
+/// The same for assertions: the algorithm is looked at before the keys are fetched.
+#[tokio::test]
+async fn assertions_in_algorithms_that_the_profile_does_not_have() {
     let directory = tempfile::tempdir().unwrap();
     let server = Running::start(config(directory.path())).await;
     let address = HttpsUri::parse("https://keys.invalid/jwks").unwrap();

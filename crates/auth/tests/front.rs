@@ -338,6 +338,14 @@ impl Front {
         page
     }
 
+    /// A browser in which a person has signed in and agreed: it is sent back at the first step, by what that alone says.
+    pub async fn settled(&self, party: &Party) -> Browser<'_> {
+        let mut browser = Browser::new(&self.server);
+        let address = self.address(party, &self.pushed(party, &self.request(party)).await);
+        self.came_back(party, &self.visit(&mut browser, &address, "allow").await);
+        browser
+    }
+
     /// What comes back to the client for what it pushed.
     pub async fn answer(&self, party: &Party, request: &Pairs) -> Pairs {
         let address = self.address(party, &self.pushed(party, request).await);

@@ -163,9 +163,11 @@ async fn rfc9126_s6_a_client_that_must_push() {
         ("response_type", "token"),
         ("prompt", "none"),
     ]);
-    let page = browser.get(&format!("/authorize?{}", encoded(&changed))).await;
+    let changed = format!("/authorize?{}", encoded(&changed));
+    let page = browser.get(&changed).await;
     assert!(!field(&page, "continue_query").contains("attacker"), "RFC 9101 §5");
-    let answer = front.came_back(&front.one, &front.go_on(&mut browser, page, "allow").await);
+    let answer = front.settled(&front.one).await.get(&changed).await;
+    let answer = front.came_back(&front.one, &answer);
     assert_eq!(value(&answer, "state").as_deref(), Some("the-state"));
     let tokens = front.redeem(&front.one, &value(&answer, "code").unwrap()).await.json();
     assert_eq!(tokens["scope"], "email openid");

@@ -39,9 +39,8 @@ async fn rfc9101_s5_an_object_in_the_query() {
     let claims = front.object_claims(one, &without(&request, "nonce"));
     let object = front.object(&one.key, &claims);
     let outside = [("nonce", "outside"), ("scope", "profile"), ("state", "outside"), ("max_age", "0")];
-    let page =
-        front.visit(&mut Browser::new(&front.server), &address("one", &object, &outside), "allow").await;
-    let answer = front.came_back(one, &page);
+    let answer = front.settled(one).await.get(&address("one", &object, &outside)).await;
+    let answer = front.came_back(one, &answer);
     front.grants(one, &without(&request, "nonce"), &answer).await;
 
     // What is not signed is not in the pages either.

@@ -158,12 +158,15 @@ fn certificates(folder: &Path) -> Result<(), String> {
     write(&folder.join("sign.key"), tokens.serialize_pem().as_bytes())
 }
 
-/// Copies the files of a folder.
+/// Copies the files of a folder, and not what is in folders of its own: the audit log begins anew.
 fn copy(from: &Path, to: &Path) -> Result<(), String> {
     let fault = |why: std::io::Error| format!("{}: {why}", to.display());
     fs::DirBuilder::new().mode(0o700).create(to).map_err(fault)?;
     for entry in fs::read_dir(from).map_err(fault)? {
         let entry = entry.map_err(fault)?;
+        if entry.file_type().map_err(fault)?.is_dir() {
+            continue;
+        }
         fs::copy(entry.path(), to.join(entry.file_name())).map_err(fault)?;
     }
     Ok(())

@@ -136,7 +136,7 @@ impl Page<'_> {
         }
     }
 
-    /// The person's answer. The form's token is for this person, this session and this code: nothing can be guessed.
+    /// The person's answer. The form's token is for the person, their session and the code: nothing can be guessed.
     async fn decided(self, typed: Option<&str>, token: Option<&str>, allow: bool) -> Result<Response, Error> {
         let Page { app, headers, session } = self;
         let Some(code) = typed.and_then(UserCode::parse) else { return Ok(self.unknown(typed)) };

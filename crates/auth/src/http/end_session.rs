@@ -100,7 +100,7 @@ fn ask(app: &App, headers: &HeaderMap, asked: &Asked, session: &Session, query: 
     response
 }
 
-/// What the form's token stands for: this session, and this request.
+/// What the form's token stands for: one session, and one request.
 fn purpose(session: &Session, query: &str) -> String {
     format!("end_session {} {query}", session.sid)
 }

@@ -90,7 +90,7 @@ impl Request {
         self.client.as_deref()
     }
 
-    /// What happens now: §2 demands that the person is asked unless the ID token is one of this session.
+    /// What happens now: §2 demands that the person is asked unless the ID token is one of theirs.
     pub fn next(&self, session: Option<&Session>) -> Next {
         let Some(session) = session else { return Next::NobodyIsSignedIn };
         match (&self.client, &self.hinted) {

@@ -346,6 +346,9 @@ pub struct Tokens {
     pub algorithms: Vec<Algorithm>,
     /// The longest lifetime that a client may have; also how long a retiring key stays published.
     pub max_lifetime_seconds: NonZeroU64,
+    /// How many ML-DSA tokens of requests that are answered at the same time are signed side by side at most; 1 signs each
+    /// alone.
+    pub sign_together: NonZeroUsize,
 }
 
 impl Default for Config {
@@ -482,7 +485,11 @@ impl Default for Store {
 
 impl Default for Tokens {
     fn default() -> Self {
-        Self { algorithms: vec![Algorithm::MlDsa65, Algorithm::Es256], max_lifetime_seconds: seconds(86_400) }
+        Self {
+            algorithms: vec![Algorithm::MlDsa65, Algorithm::Es256],
+            max_lifetime_seconds: seconds(86_400),
+            sign_together: NonZeroUsize::MIN.saturating_add(31),
+        }
     }
 }
 

@@ -25,6 +25,7 @@
 //! | [`outbound`] | what a client publishes elsewhere | what it is for |
 //! | `metrics` | what was counted | whose it was |
 //! | [`limits`] | how often somebody may ask | who it is |
+//! | [`signers`] | signatures side by side | what is signed |
 //! | [`verifiers`] | threads for the signatures of others | whose they are |
 //! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
@@ -52,6 +53,7 @@ pub mod outbound;
 pub mod people;
 pub mod protocol;
 mod run;
+pub mod signers;
 pub mod snapshot;
 pub mod store;
 pub mod tls;

@@ -22,6 +22,7 @@ use crate::metrics::{Measured, Metrics};
 use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
 use crate::people::People;
 use crate::protocol::dpop::Dpop;
+use crate::signers::Signers;
 use crate::snapshot::Live;
 use crate::store::{Sqlite, Store};
 use crate::tls::{self, Identity, Terms};
@@ -152,6 +153,7 @@ impl Server {
             refreshed_at: AtomicU64::new(now.0),
             registration: config.registration.clone(),
             request_timeout: seconds(config.http.request_timeout_seconds),
+            signers: Signers::new(config.tokens.sign_together),
             verifiers: Verifiers::for_this_machine(),
             issuer,
         });

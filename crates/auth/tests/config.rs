@@ -71,6 +71,7 @@ fn every_key_can_be_set() {
         [tokens]
         algorithms = ["EdDSA", "Ed25519", "ES256", "ES384", "ES512", "ML-DSA-44", "ML-DSA-65", "ML-DSA-87", "PS256", "RS256", "ES256"]
         max_lifetime_seconds = 10
+        sign_together = 16
         "#,
         None,
     )

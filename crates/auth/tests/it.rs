@@ -49,6 +49,7 @@ mod request_object;
 mod restart;
 mod rotation;
 mod shutdown;
+mod signers;
 mod signin;
 mod store;
 mod support;

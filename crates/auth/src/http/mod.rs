@@ -51,6 +51,7 @@ use crate::protocol::dpop::{self, Dpop};
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
 use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
+use crate::signers::Signers;
 use crate::snapshot::{Live, Snapshot};
 use crate::verifiers::Verifiers;
 use answer::Refusal;
@@ -103,6 +104,7 @@ pub(crate) struct App {
     pub(crate) registration: config::Registration,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
+    pub(crate) signers: Signers,
     pub(crate) verifiers: Verifiers,
 }
 
@@ -130,6 +132,7 @@ impl App {
             pairwise_key: &self.live.flow_keys().pairwise,
             randomness: self.live.randomness(),
             refresh_key: &self.live.flow_keys().refresh,
+            signers: &self.signers,
             snapshot,
             store: self.live.store(),
         }
@@ -212,7 +215,8 @@ async fn token_response(app: &App, request: Request<Body>, asked: &mut Asked) ->
     let ground = app.ground(&snapshot, &confirmation);
     let granted =
         token::answer(&caller, &form.parameters, ground).await.map_err(|error| by(&caller, error))?;
-    let mut response = answer::private_json(&caller, &granted)?;
+    let body = granted.json().map_err(|cause| by(&caller, cause.into()))?;
+    let mut response = answer::private(&caller, "application/json", body);
     app.metrics.issued(asked.grant, caller.client().algorithm);
     if app.audit.is_some() {
         audited::tell(&mut response, audited::issued(app, caller.client(), &granted, *asked));

@@ -4,13 +4,12 @@ use aws_lc_rs::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_jose::Algorithm;
-use sealstone_jose::jwt::{self, Claims};
+use sealstone_jose::jwt::Claims;
 use serde_json::Value;
 
 use super::granted::{self, Granted};
 use super::token::Ground;
 use super::{OAuthError, subject};
-use crate::Error;
 use crate::client::Client;
 use crate::clock::later;
 
@@ -22,7 +21,7 @@ pub(crate) const TYP: &str = "JWT";
 /// Issues an ID token.
 /// OpenID Connect Core §2; §3.1.3.6 for `at_hash`. It never says more of the person than `sub`: the userinfo endpoint
 /// does (§5.4).
-pub(crate) fn issue(
+pub(crate) async fn issue(
     granted: &Granted,
     nonce: Option<&str>,
     access_token: &str,
@@ -50,7 +49,7 @@ pub(crate) fn issue(
     if let Some(hash) = half_hash(client.algorithm, access_token) {
         claims = claims.with("at_hash", hash);
     }
-    jwt::sign(key.private(), TYP, &claims).map_err(|cause| Error::Key { what: cause.to_string() }.into())
+    Ok(ground.sign(key, TYP, &claims).await?)
 }
 
 /// The left half of the hash that the algorithm's name says. For Ed25519 and ML-DSA no document says which that is, and

@@ -29,6 +29,10 @@ mod front;
 mod http;
 mod jwks_uri;
 mod jwt_bearer;
+#[cfg(feature = "kerberos")]
+mod kerberos;
+#[cfg(feature = "kerberos")]
+mod kerberos_kdc;
 mod keys;
 mod limits;
 mod logout;

@@ -52,6 +52,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The logs.
     pub log: Log,
+    /// What monitoring reads.
+    pub metrics: Metrics,
     /// What the server fetches.
     pub outbound: Outbound,
     /// Pushed authorization requests.
@@ -200,6 +202,15 @@ pub enum LogLevel {
     Info,
     /// And each connection.
     Debug,
+}
+
+/// `[metrics]`: what monitoring reads (docs/metrics.md).
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Metrics {
+    /// Where `GET /metrics` is answered, over plain HTTP and to whoever asks: as a rule a loopback address, as in
+    /// `127.0.0.1:9464`. Without it, nowhere.
+    pub listen: Option<SocketAddr>,
 }
 
 /// `[outbound]`: what the server fetches because a client's registration says so (`jwks_uri`). Over HTTPS and TLS 1.3,
@@ -356,6 +367,7 @@ impl Default for Config {
             limits: Limits::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
+            metrics: Metrics::default(),
             outbound: Outbound::default(),
             par: Par::default(),
             passwords: Passwords::default(),

@@ -23,6 +23,7 @@
 //! | [`snapshot`] | what the token path reads | who asks |
 //! | [`store`] | versioned records | what they mean |
 //! | [`outbound`] | what a client publishes elsewhere | what it is for |
+//! | `metrics` | what was counted | whose it was |
 //! | [`limits`] | how often somebody may ask | who it is |
 //! | [`verifiers`] | threads for the signatures of others | whose they are |
 //! | [`kerberos`] | what a ticket proves | HTTP, clients, the store |
@@ -48,6 +49,7 @@ pub mod kerberos;
 pub mod keys;
 pub mod limits;
 pub mod log;
+mod metrics;
 pub mod outbound;
 pub mod people;
 pub mod protocol;

@@ -27,6 +27,7 @@ mod flows;
 mod form_post;
 mod front;
 mod http;
+mod introspection_jwt;
 mod jwks_uri;
 mod jwt_bearer;
 #[cfg(feature = "kerberos")]
@@ -37,6 +38,7 @@ mod keys;
 mod limits;
 mod logout;
 mod logs;
+mod metrics;
 mod mtls;
 mod mtls_wire;
 mod pairwise;

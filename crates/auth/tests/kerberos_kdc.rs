@@ -257,14 +257,23 @@ async fn rfc4559_s4_a_ticket_proves_a_client_at_every_endpoint() {
     let token = answer.json()["access_token"].as_str().unwrap().to_owned();
     // A client that does not ask for that gets an answer without an AP-REP.
     let mut initiator = kdc.initiate("ci", SERVICE, false);
-    let request = request(&server, "/token", &[&format!("Negotiate {}", initiator.token)], FORM);
-    let answer = server.send_h2(request).await;
+    let asked = request(&server, "/token", &[&format!("Negotiate {}", initiator.token)], FORM);
+    let answer = server.send_h2(asked).await;
     assert_eq!((answer.status.as_u16(), initiator.hears(&answer)), (200, "complete".to_owned()));
 
     let form = format!("token={token}&client_id=ci");
     let answer = negotiate(&server, "/introspect", &kdc.token(), &form).await;
     assert_eq!((&answer.json()["active"], &answer.json()["client_id"]), (&json!(true), &json!("ci")));
-    assert_eq!(negotiate(&server, "/revoke", &kdc.token(), &form).await.status, 200);
+    // The same as a JWT (RFC 9701), and an answer without a body.
+    let mut initiator = kdc.initiate("ci", SERVICE, true);
+    let mut asked = request(&server, "/introspect", &[&format!("Negotiate {}", initiator.token)], &form);
+    asked.headers_mut().insert("accept", "application/token-introspection+jwt".parse().unwrap());
+    let answer = server.send(asked).await;
+    assert_eq!(answer.header("content-type"), "application/token-introspection+jwt");
+    assert_eq!(initiator.hears(&answer), "complete");
+    let mut initiator = kdc.initiate("ci", SERVICE, true);
+    let answer = negotiate(&server, "/revoke", &initiator.token, &form).await;
+    assert_eq!((answer.status.as_u16(), initiator.hears(&answer)), (200, "complete".to_owned()));
     let answer = negotiate(&server, "/introspect", &kdc.token(), &form).await;
     assert_eq!(answer.json()["active"], false);
     let answer = negotiate(&server, "/device_authorization", &kdc.token(), "client_id=ci&scope=openid").await;

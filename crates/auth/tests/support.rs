@@ -315,6 +315,7 @@ pub struct Running {
     pub address: SocketAddr,
     pub certificate_pem: String,
     pub issuer: String,
+    pub metrics: Option<SocketAddr>,
     pub admin: Admin,
     pub who: Credentials,
     stop: Option<oneshot::Sender<()>>,
@@ -351,11 +352,12 @@ impl Running {
         let who = Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() };
         let (address, issuer) = (server.local_addr(), server.issuer().to_string());
         let certificate_pem = server.certificate_pem().unwrap_or_default().to_owned();
+        let metrics = server.metrics_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let done = tokio::spawn(server.run(async {
             let _ = stopped.await;
         }));
-        Self { address, certificate_pem, issuer, admin, who, stop: Some(stop), done: Some(done) }
+        Self { address, certificate_pem, issuer, metrics, admin, who, stop: Some(stop), done: Some(done) }
     }
 
     /// Registers a client and waits until the server has noticed it.

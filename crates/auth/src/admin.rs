@@ -22,8 +22,8 @@ use crate::Error;
 use crate::audit::{Book, Event, What};
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, SecretHash, SharedSecret,
-    SubjectType,
+    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Principal, Profile, SecretHash,
+    SharedSecret, SubjectType,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
@@ -61,6 +61,8 @@ pub struct Admin {
     /// Who this server is, as far as the configuration says.
     issuer: Option<String>,
     key_policy: Policy,
+    /// The realms whose principals can be clients.
+    kerberos_realms: Vec<String>,
     max_lifetime_seconds: u64,
     outbound: Arc<Outbound>,
     passwords: Passwords,
@@ -135,6 +137,8 @@ pub enum NewAuthentication {
     ClientSecretJwt(MacAlgorithm, AssertionAudience),
     /// `client_secret_post`.
     ClientSecretPost,
+    /// `kerberos_client_auth`, with the principal of the client's tickets.
+    KerberosClientAuth(Principal),
     /// `none`: a client that cannot keep a secret.
     None,
     /// `private_key_jwt`, with the client's public keys.
@@ -152,6 +156,7 @@ impl NewAuthentication {
             NewAuthentication::ClientSecretBasic => AuthMethod::ClientSecretBasic,
             NewAuthentication::ClientSecretJwt(..) => AuthMethod::ClientSecretJwt,
             NewAuthentication::ClientSecretPost => AuthMethod::ClientSecretPost,
+            NewAuthentication::KerberosClientAuth(_) => AuthMethod::KerberosClientAuth,
             NewAuthentication::None => AuthMethod::None,
             NewAuthentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
             NewAuthentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
@@ -162,6 +167,9 @@ impl NewAuthentication {
 
 /// What a server must have to see a client's certificate.
 const CERTIFICATES_NEED: &str = "this server must end TLS itself (`tls.mode`) and ask for certificates (`tls.client_certificates = \"ask\"`)";
+/// What a server must have to accept tickets.
+const KERBEROS_NEEDS: &str =
+    "it goes with `kerberos.keytab` in the configuration, and a build with the feature `kerberos`";
 /// The most keys a client may register: enough for a rotation of each algorithm.
 const MOST_KEYS: usize = 16;
 
@@ -218,6 +226,7 @@ impl Admin {
             data_dir: config.data_dir.clone(),
             issuer: config.issuer.clone(),
             key_policy: Policy::of(config),
+            kerberos_realms: config.kerberos.realms(),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             outbound: Arc::new(Outbound::new(&config.outbound, Arc::new(SystemResolver))),
             passwords: config.passwords.pool(),
@@ -400,6 +409,9 @@ impl Admin {
                 Ok((Authentication::ClientSecretJwt(shared), Some(secret)))
             }
             NewAuthentication::ClientSecretPost => by_secret(Authentication::ClientSecretPost),
+            NewAuthentication::KerberosClientAuth(principal) => {
+                Ok((Authentication::KerberosClientAuth(principal), None))
+            }
             NewAuthentication::None => Ok((Authentication::None, None)),
             NewAuthentication::PrivateKeyJwt(keys) => Ok((Authentication::PrivateKeyJwt(keys), None)),
             NewAuthentication::SelfSignedTlsClientAuth(keys) => {
@@ -450,9 +462,12 @@ impl Admin {
         };
         let method = new.authentication.method();
         if !self.auth_methods.contains(&method) {
-            let hint = match self.certificates {
-                true => "`tls.client_ca` in the configuration names the authorities that certify clients",
-                false => CERTIFICATES_NEED,
+            let hint = match (method, self.certificates) {
+                (AuthMethod::KerberosClientAuth, _) => KERBEROS_NEEDS,
+                (_, true) => {
+                    "`tls.client_ca` in the configuration names the authorities that certify clients"
+                }
+                (_, false) => CERTIFICATES_NEED,
             };
             return invalid("authentication method", format!("{} is not possible here", method.name()), hint);
         }
@@ -461,6 +476,17 @@ impl Admin {
             return invalid("certificate", what, CERTIFICATES_NEED);
         }
         match &new.authentication {
+            NewAuthentication::KerberosClientAuth(principal) => {
+                let realm = principal.realm();
+                match self.kerberos_realms.iter().any(|known| known == realm) {
+                    true => Ok(()),
+                    false => invalid(
+                        "principal",
+                        format!("{principal} is of a realm that is not known here"),
+                        "`kerberos.realms` in the configuration lists the realms; without it, that of the service is the only one",
+                    ),
+                }
+            }
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Url(uri), .. })
             | NewAuthentication::SelfSignedTlsClientAuth(KeySource::Url(uri)) => {
                 self.check_address("jwks_uri", uri)

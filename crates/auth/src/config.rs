@@ -2,6 +2,7 @@
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
 mod audit;
+mod kerberos;
 mod reading;
 
 use std::collections::BTreeSet;
@@ -17,6 +18,7 @@ use crate::trusted;
 
 pub use crate::http::{Block, ProxyHeader};
 pub use audit::{Audit, WhenFull};
+pub use kerberos::Kerberos;
 pub(crate) use reading::Fault;
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
@@ -40,6 +42,8 @@ pub struct Config {
     pub http: Http,
     /// The issuer identifier, RFC 8414 §2. Without it: `https://` and the bound address.
     pub issuer: Option<String>,
+    /// Clients with Kerberos tickets.
+    pub kerberos: Kerberos,
     /// The rotation of signing keys.
     pub keys: Keys,
     /// How often somebody may ask.
@@ -361,6 +365,7 @@ impl Default for Config {
             dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
+            kerberos: Kerberos::default(),
             keys: Keys::default(),
             limits: Limits::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),

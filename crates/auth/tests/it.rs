@@ -30,6 +30,10 @@ mod http;
 mod introspection_jwt;
 mod jwks_uri;
 mod jwt_bearer;
+#[cfg(feature = "kerberos")]
+mod kerberos;
+#[cfg(feature = "kerberos")]
+mod kerberos_kdc;
 mod keys;
 mod limits;
 mod logout;

@@ -44,6 +44,8 @@ Examples:
   sealstone client add --id billing --auth-method private_key_jwt --jwks billing.jwks
   sealstone client add --id billing --auth-method tls_client_auth --tls-client-auth-san-dns billing.example.org
   sealstone client add --id billing --auth-method self_signed_tls_client_auth --certificate billing.pem
+  sealstone client add --id ci --auth-method kerberos_client_auth \
+    --kerberos-principal host/ci.example.org@EXAMPLE.ORG
   sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
     --exchange-to https://stock.example
   sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
@@ -62,6 +64,9 @@ With tls_client_auth the client shows a certificate in the TLS handshake that an
 has certified and that bears exactly the name given here. With self_signed_tls_client_auth it shows one that \
 is registered itself: --certificate takes it as PEM, --jwks and --jwks-uri a JWK set with x5c, x5t#S256 or bare \
 keys. A proxy that ends TLS shows the server no certificate, and no header is believed.
+
+With kerberos_client_auth the client shows a Kerberos ticket for the server (`Authorization: Negotiate`), which is \
+of exactly this principal. It goes with `kerberos.keytab`, in a build with the feature kerberos.
 
 A secret is at least 256 random bits. The server keeps only its hash, or the secret sealed, so it is shown here and \
 never again. A running server takes the client in within a second.")]

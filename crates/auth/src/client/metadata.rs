@@ -9,7 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow, Consent,
-    Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime, SubjectType,
+    Exchange, Grant, HttpsUri, KeySource, Logout, Principal, Profile, RedirectUri, RefreshLifetime,
+    SubjectType,
 };
 use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient, NewSubject};
 
@@ -46,6 +47,8 @@ pub struct Metadata {
     pub jwks: Option<Value>,
     /// Where its keys are.
     pub jwks_uri: Option<String>,
+    /// The principal of its tickets, for `kerberos_client_auth`. Not a registered member.
+    pub kerberos_principal: Option<String>,
     /// OpenID Connect RP-Initiated Logout 1.0 §3.1.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
@@ -234,6 +237,7 @@ impl Metadata {
                 NewAuthentication::ClientSecretJwt(mac, AssertionAudience::Issuer)
             }
             AuthMethod::ClientSecretPost => NewAuthentication::ClientSecretPost,
+            AuthMethod::KerberosClientAuth => NewAuthentication::KerberosClientAuth(self.principal()?),
             AuthMethod::None => NewAuthentication::None,
             AuthMethod::PrivateKeyJwt => {
                 if alg.is_some_and(|alg| alg.parse::<Algorithm>().is_err()) {
@@ -259,6 +263,12 @@ impl Metadata {
             }
             _ => Err(fault("jwks", "one of `jwks` and `jwks_uri` goes with this authentication method")),
         }
+    }
+
+    fn principal(&self) -> Result<Principal, Fault> {
+        let text = self.kerberos_principal.as_deref();
+        let text = text.ok_or_else(|| fault("kerberos_principal", "it goes with kerberos_client_auth"))?;
+        Principal::parse(text).map_err(|what| fault("kerberos_principal", what))
     }
 
     /// RFC 8705 §2.1.2: exactly one name.
@@ -361,6 +371,9 @@ impl Client {
             Some(KeySource::Url(uri)) => put("jwks_uri", json!(uri.as_str())),
             Some(KeySource::Value(keys)) => put("jwks", keys.json().clone()),
             None => {}
+        }
+        if let Some(principal) = self.authentication.principal() {
+            put("kerberos_principal", json!(principal.to_string()));
         }
         if let Some(name) = self.authentication.certificate_name() {
             put(name.member(), json!(name.value()));

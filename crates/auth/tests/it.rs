@@ -50,6 +50,7 @@ mod restart;
 mod rotation;
 mod shutdown;
 mod signin;
+mod static_clients;
 mod store;
 mod support;
 mod sweeps;

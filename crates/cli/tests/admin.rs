@@ -319,6 +319,43 @@ async fn a_refusal_says_what_to_do() {
     assert!(office.refused("client list").0.contains("admin.toml:2: unknown field `client`"));
 }
 
+/// A client of the configuration: a wrong one stops the start, a right one is changed nowhere else.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_configuration_lists_clients() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    write_config(path, "sealstone.toml", "data");
+    switch_on(path);
+    let config = fs::read_to_string(path.join("sealstone.toml")).unwrap();
+    let line = config.lines().count();
+    let write = |clients: &str| fs::write(path.join("sealstone.toml"), format!("{config}{clients}")).unwrap();
+    let shop = "[[static_clients]]\nclient_id = \"shop\"\nid_token_signed_response_alg = \"ES256\"\n";
+    write(&format!("{shop}client_secret_file = \"shop.secret\"\n"));
+    let done = sealstone(path).args(["serve", "--config", "sealstone.toml"]).output().unwrap();
+    let said = String::from_utf8(done.stderr).unwrap();
+    let place = format!("error: sealstone.toml:{}:1: static client `shop`: shop.secret: ", line + 4);
+    assert_eq!(done.status.code(), Some(2));
+    assert!(said.contains(&place) && said.contains("hint: the file holds the secret alone"), "{said}");
+
+    fs::write(path.join("shop.secret"), "0123456789abcdef0123456789abcdef\n").unwrap();
+    let server = start(path);
+    let office = Office::of(path, &server);
+    assert_eq!(cell(&office.done("client list", ""), "shop", "STATE"), "configured");
+    let (what, hint) = office.refused("client remove shop");
+    assert_eq!(what, "the server refuses: the client `shop` is of the configuration");
+    assert_eq!(hint, "change `static_clients` there, and start the server anew");
+    drop(server);
+    write("");
+    let server = start(path);
+    let office = Office { directory: office.directory, always: Vec::new() };
+    let toml = fs::read_to_string(office.path("admin.toml")).unwrap();
+    let old = toml.lines().find(|line| line.starts_with("connect")).unwrap();
+    fs::write(office.path("admin.toml"), toml.replace(old, &format!("connect = \"{}\"", server.address)))
+        .unwrap();
+    assert_eq!(cell(&office.done("client list", ""), "shop", "STATE"), "disabled");
+    office.done("client remove shop", "");
+}
+
 /// A list that the server gives in parts arrives whole, in order.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_long_list_arrives_whole() {

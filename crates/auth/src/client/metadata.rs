@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow, Consent,
-    Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime, SubjectType,
+    Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Profile, RedirectUri, RefreshLifetime, SubjectType,
 };
 use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient, NewSubject};
 
@@ -302,7 +302,8 @@ impl Extras {
 }
 
 /// What an answer says and a request may bring back.
-const SAID_ONLY: [&str; 3] = ["client_id", "client_id_issued_at", "registered_itself"];
+const SAID_ONLY: [&str; 5] =
+    ["client_id", "client_id_issued_at", "configured", "disabled", "registered_itself"];
 
 fn fault(member: &str, what: &str) -> Fault {
     Fault::Metadata(plain(&format!("{member}: {what}")))
@@ -385,6 +386,8 @@ impl Client {
         all.extend(
             extras.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())),
         );
+        all.insert("configured".into(), (self.origin == Origin::Configured).into());
+        all.insert("disabled".into(), (self.origin == Origin::Withdrawn).into());
         all.insert("registered_itself".into(), self.registration.is_some().into());
         all
     }

@@ -208,12 +208,23 @@ async fn list(access: &Access, terminal: &mut Terminal) -> Result<(), Error> {
             known("client_name"),
             known("token_endpoint_auth_method"),
             grants.join(" "),
+            state(client).to_owned(),
             known("scope"),
         ]
     };
     let none = "no clients; `sealstone admin client add` registers one";
-    let head = ["ID", "NAME", "METHOD", "GRANTS", "SCOPES"];
+    let head = ["ID", "NAME", "METHOD", "GRANTS", "STATE", "SCOPES"];
     screen::table(head, clients.iter().map(row).collect(), none, terminal)
+}
+
+/// Who decides about it, if that is not an administrator.
+fn state(client: &Value) -> &'static str {
+    match (&client["configured"], &client["disabled"], &client["registered_itself"]) {
+        (Value::Bool(true), ..) => "configured",
+        (_, Value::Bool(true), _) => "disabled",
+        (.., Value::Bool(true)) => "registered itself",
+        _ => "",
+    }
 }
 
 async fn add(options: Add, access: &Access, terminal: &mut Terminal) -> Result<(), Error> {

@@ -2,6 +2,7 @@
 //! notice by themselves,
 //! within `store.poll_milliseconds`.
 
+mod configured;
 mod issuers;
 mod profile;
 mod sectors;
@@ -22,8 +23,8 @@ use crate::Error;
 use crate::audit::{Book, Event, What};
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Principal, Profile, SecretHash,
-    SharedSecret, SubjectType,
+    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Principal, Profile,
+    SecretHash, SharedSecret, SubjectType,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
@@ -295,7 +296,7 @@ impl Admin {
 
     /// Registers a client in another way. It keeps its id and its secret, which is drawn anew only for another method.
     /// Of two changes at once the later one counts.
-    /// Errors: `ClientInvalid`, `ClientUnknown`.
+    /// Errors: `ClientConfigured`, `ClientInvalid`, `ClientUnknown`.
     pub(crate) async fn change_client(
         &self,
         id: &str,
@@ -309,6 +310,7 @@ impl Admin {
             let found = self.store.read(Kind::Client, id, now).await?;
             let record = found.ok_or_else(|| Error::ClientUnknown { id: id.to_owned() })?;
             let was = Client::from_record(&record)?;
+            changeable(&was)?;
             let has_secret =
                 was.authentication.secret_hash().is_some() || was.authentication.shared_secret().is_some();
             let keeps = has_secret && new.authentication.method() == was.authentication.method();
@@ -328,7 +330,7 @@ impl Admin {
     }
 
     /// Draws a new secret for a client; the old one is over.
-    /// Errors: `ClientUnknown`; `ClientInvalid` for a client whose method has none.
+    /// Errors: `ClientConfigured`, `ClientUnknown`; `ClientInvalid` for a client whose method has none.
     pub async fn renew_secret(&self, id: &str) -> Result<(Client, ClientSecret), Error> {
         self.can_note().await?;
         loop {
@@ -336,6 +338,7 @@ impl Admin {
             let found = self.store.read(Kind::Client, id, now).await?;
             let record = found.ok_or_else(|| Error::ClientUnknown { id: id.to_owned() })?;
             let was = Client::from_record(&record)?;
+            changeable(&was)?;
             let again = match &was.authentication {
                 Authentication::ClientSecretBasic(_) => NewAuthentication::ClientSecretBasic,
                 Authentication::ClientSecretPost(_) => NewAuthentication::ClientSecretPost,
@@ -441,13 +444,15 @@ impl Admin {
     }
 
     /// Removes a client; its tokens cease to be active. With `expected`, only if its record still has that version.
-    /// Errors: `ClientUnknown`, also when another change came first.
+    /// Errors: `ClientUnknown`, also when another change came first; `ClientConfigured`.
     pub async fn remove_client(&self, id: &str, expected: Option<Version>) -> Result<(), Error> {
         let unknown = || Error::ClientUnknown { id: id.to_owned() };
-        let expected = match expected {
-            Some(version) => version,
-            None => self.store.read(Kind::Client, id, self.clock.now()).await?.ok_or_else(unknown)?.version,
-        };
+        let record = self.store.read(Kind::Client, id, self.clock.now()).await?.ok_or_else(unknown)?;
+        let was = Client::from_record(&record)?;
+        if was.origin == Origin::Configured {
+            return changeable(&was);
+        }
+        let expected = expected.unwrap_or(record.version);
         self.can_note().await?;
         match self.store.remove(Kind::Client, id, expected).await? {
             Write::Done(_) => self.note(What::ClientRemoved, "client", id).await,
@@ -599,6 +604,17 @@ async fn blocking(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> 
     done.unwrap_or_else(|cause| Err(Error::store("write the audit log", cause)))
 }
 
+/// That the configuration does not decide about the client.
+/// Errors: `ClientConfigured`.
+fn changeable(client: &Client) -> Result<(), Error> {
+    match client.origin {
+        Origin::Registered => Ok(()),
+        origin => {
+            Err(Error::ClientConfigured { id: client.id.clone(), withdrawn: origin == Origin::Withdrawn })
+        }
+    }
+}
+
 /// The client that `new` asks for.
 fn made(
     id: &str,
@@ -622,6 +638,7 @@ fn made(
         introspection_signed_response_alg: new.introspection_signed_response_alg,
         logout: new.logout,
         name: new.name,
+        origin: Origin::Registered,
         profile: new.profile,
         registration,
         resources: new.resources,

@@ -4,6 +4,7 @@
 mod audit;
 mod kerberos;
 mod reading;
+mod static_clients;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -20,6 +21,8 @@ pub use crate::http::{Block, ProxyHeader};
 pub use audit::{Audit, WhenFull};
 pub use kerberos::Kerberos;
 pub(crate) use reading::Fault;
+pub use static_clients::StaticClient;
+pub(crate) use static_clients::{SecretSource, Wanted};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
 pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
@@ -66,6 +69,8 @@ pub struct Config {
     pub sessions: Sessions,
     /// How the server ends.
     pub shutdown: Shutdown,
+    /// The clients that are listed here, besides those of the store.
+    pub static_clients: Vec<StaticClient>,
     /// The store.
     pub store: Store,
     /// The transport.
@@ -377,6 +382,7 @@ impl Default for Config {
             registration: Registration::default(),
             sessions: Sessions::default(),
             shutdown: Shutdown::default(),
+            static_clients: Vec::new(),
             store: Store::default(),
             tls: Tls::default(),
             tokens: Tokens::default(),

@@ -65,8 +65,8 @@ pub mod verifiers;
 pub use admin::{Admin, NewAuthentication, NewClient, NewSubject, NewUser};
 pub use client::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Principal, Profile,
-    RedirectUri, RefreshLifetime, SharedSecret, SubjectType,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Principal,
+    Profile, RedirectUri, RefreshLifetime, SharedSecret, SubjectType,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

@@ -128,6 +128,9 @@ impl Server {
         let outbound = Outbound::new(&config.outbound, Arc::clone(&world.resolver));
         let admin = Admin::new(&config, Arc::clone(&store), clock, randomness).with_book(book);
         let admin = admin.with_sealer(Arc::clone(live.sealer())).with_outbound(outbound);
+        let before = live.snapshot().clients.configured();
+        admin.apply_static(&config.static_clients, &before).await?;
+        live.refresh(world.clock.now()).await?;
         let app = Arc::new(App {
             admin,
             admin_api: config.admin.api,

@@ -55,6 +55,7 @@ mod rotation;
 mod shutdown;
 mod signers;
 mod signin;
+mod static_clients;
 mod store;
 mod support;
 mod sweeps;

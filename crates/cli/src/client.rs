@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
     Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, HttpsUri, Logout, NewClient, NewSubject,
-    Profile, RedirectUri, RefreshLifetime, SubjectType,
+    Origin, Profile, RedirectUri, RefreshLifetime, SubjectType,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -389,6 +389,14 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
                 },
             ),
             ("subjects", sector(client)),
+            (
+                "state",
+                match client.origin {
+                    Origin::Configured => "of the configuration".into(),
+                    Origin::Withdrawn => "disabled, because the configuration has it no more".into(),
+                    _ => String::new(),
+                },
+            ),
             ("since", utc(client.created_at)),
         ];
         for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
@@ -451,6 +459,9 @@ fn row(client: &Client) -> Value {
         "token_lifetime_seconds": client.token_lifetime_seconds,
     });
     client_auth::members(client, &mut row);
+    if client.origin != Origin::Registered {
+        row["origin"] = json!(client.origin);
+    }
     if !client.exchange.is_none() {
         row["exchange"] = json!(client.exchange);
     }

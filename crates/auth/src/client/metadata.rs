@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::{
     AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow, Consent,
-    Exchange, Grant, HttpsUri, KeySource, Logout, Principal, Profile, RedirectUri, RefreshLifetime,
+    Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Principal, Profile, RedirectUri, RefreshLifetime,
     SubjectType,
 };
 use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient, NewSubject};
@@ -312,7 +312,8 @@ impl Extras {
 }
 
 /// What an answer says and a request may bring back.
-const SAID_ONLY: [&str; 3] = ["client_id", "client_id_issued_at", "registered_itself"];
+const SAID_ONLY: [&str; 5] =
+    ["client_id", "client_id_issued_at", "configured", "disabled", "registered_itself"];
 
 fn fault(member: &str, what: &str) -> Fault {
     Fault::Metadata(plain(&format!("{member}: {what}")))
@@ -398,6 +399,8 @@ impl Client {
         all.extend(
             extras.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())),
         );
+        all.insert("configured".into(), (self.origin == Origin::Configured).into());
+        all.insert("disabled".into(), (self.origin == Origin::Withdrawn).into());
         all.insert("registered_itself".into(), self.registration.is_some().into());
         all
     }

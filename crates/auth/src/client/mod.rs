@@ -8,6 +8,7 @@ mod https_uri;
 mod jwks_uri;
 mod logout;
 pub mod metadata;
+mod origin;
 mod principal;
 mod profile;
 mod secret;
@@ -33,6 +34,7 @@ pub use exchange::Exchange;
 pub use https_uri::HttpsUri;
 pub use jwks_uri::KeySource;
 pub use logout::Logout;
+pub use origin::Origin;
 pub use principal::Principal;
 pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
@@ -68,6 +70,8 @@ pub struct Client {
     pub logout: Logout,
     /// A name for people.
     pub name: String,
+    /// Who decides about it.
+    pub origin: Origin,
     /// What it is held to besides.
     pub profile: Option<Profile>,
     /// What it manages its registration with, where it registered itself (RFC 7592 §3).
@@ -141,6 +145,14 @@ impl Clients {
     }
 }
 
+impl Clients {
+    /// The ids of those of the configuration.
+    pub(crate) fn configured(&self) -> Vec<String> {
+        let configured = self.0.values().filter(|client| client.origin == Origin::Configured);
+        configured.map(|client| client.id.clone()).collect()
+    }
+}
+
 impl FromIterator<Client> for Clients {
     fn from_iter<T: IntoIterator<Item = Client>>(clients: T) -> Self {
         Self(clients.into_iter().map(|client| (client.id.clone(), Arc::new(client))).collect())
@@ -175,6 +187,8 @@ struct Body {
     #[serde(default, skip_serializing_if = "Logout::is_none")]
     logout: Logout,
     name: String,
+    #[serde(default, skip_serializing_if = "Origin::is_registered")]
+    origin: Origin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<Profile>,
     /// SHA-256 of the registration access token, in base64url.
@@ -256,6 +270,7 @@ impl Client {
             kerberos_principal: self.authentication.principal().map(Principal::to_string),
             logout: self.logout.clone(),
             name: self.name.clone(),
+            origin: self.origin,
             profile: self.profile,
             registration_sha256: self.registration.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             resources: self.resources.clone(),
@@ -301,6 +316,7 @@ impl Client {
             id: record.id.clone(),
             logout: body.logout,
             name: body.name,
+            origin: body.origin,
             profile: body.profile,
             registration,
             resources: body.resources,

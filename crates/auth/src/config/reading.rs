@@ -38,10 +38,11 @@ impl Config {
                 hint,
             })
         };
-        let config: Self = toml::from_str(text).map_err(|e| {
+        let mut config: Self = toml::from_str(text).map_err(|e| {
             let (what, hint) = say(e.message());
             fault(e.span().map(|span| place(text, span.start)), what, hint)
         })?;
+        config.static_clients.iter_mut().for_each(|client| client.locate(text, file));
         match config.check() {
             Ok(()) => Ok(config),
             Err(Fault { section, key, what, hint }) => {
@@ -276,7 +277,7 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// Line and column, counted from 1, of a byte offset.
-fn place(text: &str, offset: usize) -> (usize, usize) {
+pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)

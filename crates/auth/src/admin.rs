@@ -543,13 +543,14 @@ impl Admin {
         check_grants(new)?;
         profile::check(new)?;
         profile::check_request_objects(new)?;
-        if !self.algorithms.contains(&new.algorithm) {
+        let signing = [Some(new.algorithm), new.code_flow.userinfo_signed_response_alg];
+        if let Some(missing) = signing.into_iter().flatten().find(|one| !self.algorithms.contains(one)) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
                 "enabled are {}; `tokens.algorithms` in the configuration enables more",
                 enabled.join(", ")
             );
-            return invalid("algorithm", format!("{} is not enabled", new.algorithm.name()), &hint);
+            return invalid("algorithm", format!("{} is not enabled", missing.name()), &hint);
         }
         if new.token_lifetime_seconds == 0 || new.token_lifetime_seconds > self.max_lifetime_seconds {
             let hint = format!(
@@ -626,6 +627,10 @@ fn check_grants(new: &NewClient) -> Result<(), Error> {
     if has(Grant::AuthorizationCode) == new.code_flow.redirect_uris.is_empty() {
         let hint = "authorization_code and redirect URIs go together";
         return invalid("one of authorization_code and redirect URIs without the other", hint);
+    }
+    if new.code_flow.nonce_optional && !new.code_flow.pkce_optional {
+        let hint = "`nonce_optional` says what a request without PKCE may do without besides";
+        return invalid("a nonce that is optional where PKCE is not", hint);
     }
     if public && new.code_flow.pkce_optional {
         return invalid("a public client without PKCE", "RFC 9700 §2.1.1: a public client must use PKCE");

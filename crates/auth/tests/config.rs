@@ -57,6 +57,13 @@ fn every_key_can_be_set() {
         [log]
         format = "json"
         level = "debug"
+        [registration]
+        enabled = true
+        most = 7
+        open = true
+        pkce_optional = true
+        scopes = ["openid"]
+        token_endpoint_audience = true
         [shutdown]
         announce_seconds = 7
         grace_seconds = 8

@@ -125,7 +125,14 @@ async fn step(
         None => Vec::new(),
     };
     let client = request.client();
-    match (authorize::next(request, session.as_ref(), &consented, agreed, &app.issuer), session) {
+    let pairwise_key = &app.live.flow_keys().pairwise;
+    let next = match &session {
+        Some(session) if request.is_for_another(session, pairwise_key) => {
+            authorize::next_for_another(request, &app.issuer)
+        }
+        _ => authorize::next(request, session.as_ref(), &consented, agreed, &app.issuer),
+    };
+    match (next, session) {
         (Next::Tell(redirect, error), _) => {
             request.use_up(store, now).await?;
             Ok(back(&redirect, client, Some(error)))
@@ -167,6 +174,7 @@ fn ask_consent(
     let token = form_token(app, headers, &purpose(session, continue_query))?;
     let mut response = pages::consent(&Consent {
         client_name: name_of(request.client()),
+        links: &request.client().code_flow.about.links(),
         username: &session.username,
         scopes: &scopes,
         continue_query,

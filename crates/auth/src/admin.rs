@@ -358,7 +358,7 @@ impl Admin {
         registration: Option<SecretHash>,
     ) -> Result<(Client, Option<ClientSecret>), Error> {
         let id = match &new.id {
-            Some(id) => id.clone(),
+            Some(id) => self.nobodys_subject(id).await?.clone(),
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;

@@ -91,8 +91,11 @@ pub async fn ensure_request_without_nonce_succeeds_for_code_flow(plan: Plan) {
     assert!(payload(tokens["id_token"].as_str().unwrap()).get("nonce").is_none());
     let party = registered(&op).await;
     let request = without(&op.request(&party), "nonce");
-    let answer = Browser::new(&op.server).get(&address(&request)).await;
-    assert_eq!(op.error(&party, &request, &answer), "invalid_request");
+    // It has registered itself: nobody is sent there who has not signed in.
+    op.is_page(&Browser::new(&op.server).get(&address(&request)).await);
+    let mut browser = Browser::new(&op.server);
+    op.succeeds_in(&mut browser, &party, &op.request(&party)).await;
+    assert_eq!(op.error(&party, &request, &browser.get(&address(&request)).await), "invalid_request");
     op.server.stop().await;
 }
 

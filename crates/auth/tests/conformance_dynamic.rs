@@ -97,7 +97,8 @@ async fn d03_userinfo_rs256() {
     let (party, said) = party(&op, &[("userinfo_signed_response_alg", json!("RS256"))]).await;
     assert_eq!(said["userinfo_signed_response_alg"], "RS256");
     let request = with(&op.request(&party), "scope", "openid email");
-    let answer = op.visit(&mut Browser::new(&op.server), &request).await;
+    let mut browser = Browser::new(&op.server);
+    let answer = op.visit(&mut browser, &request).await;
     let code = value(&op.came_back(&party, &answer), "code").unwrap();
     let tokens = op.token(&party, &op.redemption(&party, &code)).await.json();
     let known = op.userinfo(tokens["access_token"].as_str().unwrap()).await;
@@ -116,7 +117,7 @@ async fn d03_userinfo_rs256() {
     assert_eq!(payload(&token), expected, "no nonce");
     // It is no ID token: Core §3.1.2.1 takes those alone.
     let request = with(&op.request(&party), "id_token_hint", &token);
-    let answer = Browser::new(&op.server).get(&address(&request)).await;
+    let answer = browser.get(&address(&request)).await;
     assert_eq!(op.error(&party, &request, &answer), "invalid_request");
     op.server.stop().await;
 }
@@ -384,7 +385,9 @@ async fn d20_request_uri_signed_rs256() {
     let (party, said) = party(&op, &[("request_uris", json!([uri]))]).await;
     assert!(said.get("request_uris").is_none(), "what is not registered is not said");
     let request = with(&op.request(&party), "request_uri", uri);
-    let answer = Browser::new(&op.server).get(&address(&request)).await;
+    let mut browser = Browser::new(&op.server);
+    op.succeeds_in(&mut browser, &party, &op.request(&party)).await;
+    let answer = browser.get(&address(&request)).await;
     assert_eq!(op.error(&party, &request, &answer), "request_uri_not_supported");
     assert_eq!(publisher.connections(), 0);
     op.server.stop().await;

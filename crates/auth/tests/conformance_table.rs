@@ -63,21 +63,67 @@ fn conformance_table_names_a_test_for_each_module_and_no_other() {
     assert_eq!(named, tests, "every test has a row");
 }
 
+/// Whether there is such a test: `file::test` of this crate, or after the name of another.
+fn exists(name: &str) {
+    let (place, test) = name.split_once("::").unwrap();
+    let (crate_name, file) = place.split_once('/').unwrap_or(("auth", place));
+    let path = format!("{}/../{crate_name}/tests/{file}.rs", env!("CARGO_MANIFEST_DIR"));
+    let source = std::fs::read_to_string(&path).unwrap_or_else(|cause| panic!("{path}: {cause}"));
+    let before = source.split_once(&format!("fn {test}(")).map(|(before, _)| before);
+    let before = before.unwrap_or_else(|| panic!("{place} has no test {test}"));
+    let marks = ["#[tokio::test", "#[test]", "#[ignore", "#[cfg"];
+    let mark = before.rfind("#[").map(|at| &before[at..]).unwrap_or_default();
+    assert!(marks.iter().any(|known| mark.starts_with(known)), "{name} is no test");
+}
+
+fn named(text: &str) -> Vec<&str> {
+    text.split('`').skip(1).step_by(2).filter(|name| name.contains("::")).collect()
+}
+
 /// docs/features.md names a test for each feature, as `file::test`.
 #[test]
 fn the_features_name_tests_that_exist() {
-    let text = include_str!("../../../docs/features.md");
-    let names = text.split('`').skip(1).step_by(2).filter_map(|name| name.split_once("::"));
-    let mut count = 0;
-    for (file, test) in names {
-        let path = format!("{}/tests/{file}.rs", env!("CARGO_MANIFEST_DIR"));
-        let source = std::fs::read_to_string(&path).unwrap_or_else(|cause| panic!("{path}: {cause}"));
-        let before = source.split_once(&format!("fn {test}(")).map(|(before, _)| before);
-        let before = before.unwrap_or_else(|| panic!("{file} has no test {test}"));
-        let marks = ["#[tokio::test", "#[test]"];
-        let mark = before.rfind("#[").map(|at| &before[at..]).unwrap_or_default();
-        assert!(marks.iter().any(|known| mark.starts_with(known)), "{file}::{test} is no test");
-        count += 1;
+    let names = named(include_str!("../../../docs/features.md"));
+    names.iter().for_each(|name| exists(name));
+    assert!(names.len() > 30, "{}", names.len());
+}
+
+/// docs/attacks.md: every section of RFC 9700 and every attacker has a row, every row a test, and every test of the files
+/// about attacks a row.
+#[test]
+fn the_attacks_name_tests_that_exist() {
+    let text = include_str!("../../../docs/attacks.md");
+    let rows: Vec<Vec<&str>> = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("| "))
+        .map(|line| line.trim_end_matches('|').split('|').map(str::trim).collect())
+        .filter(|cells: &Vec<&str>| cells[0] != "attack")
+        .collect();
+    for cells in &rows {
+        assert_eq!(cells.len(), 5, "{cells:?}");
+        let names = named(cells[3]);
+        assert!(!names.is_empty(), "{}", cells[0]);
+        names.iter().for_each(|name| exists(name));
+        assert!(
+            ["ours", "shared", "not there"].iter().any(|known| cells[4].starts_with(known)),
+            "{}",
+            cells[4]
+        );
     }
-    assert!(count > 30, "{count}");
+    let of = |section: &str| {
+        let within = |cell: &str| cell == section || cell.starts_with(&format!("{section}."));
+        rows.iter().any(|cells| within(cells[1]))
+    };
+    (1..=17).for_each(|number| assert!(of(&format!("4.{number}")), "RFC 9700 section 4.{number}"));
+    ["A1", "A1a", "A2", "A3a", "A3b", "A5", "A7"].iter().for_each(|one| assert!(of(one), "attacker {one}"));
+    for (file, source) in [
+        ("attacks_fapi", include_str!("attacks_fapi.rs")),
+        ("attacks_rfc9700", include_str!("attacks_rfc9700.rs")),
+        ("hostile_tokens", include_str!("hostile_tokens.rs")),
+    ] {
+        for test in source.split("#[tokio::test]\nasync fn ").skip(1) {
+            let name = format!("`{file}::{}`", test.split('(').next().unwrap());
+            assert!(text.contains(&name), "{name} has no row");
+        }
+    }
 }

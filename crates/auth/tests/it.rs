@@ -4,6 +4,8 @@
 mod acr;
 mod admin_api;
 mod assertions;
+mod attacks_fapi;
+mod attacks_rfc9700;
 mod audit;
 mod audit_chain;
 mod authority;
@@ -30,6 +32,8 @@ mod fapi2;
 mod flows;
 mod form_post;
 mod front;
+mod hostile_cases;
+mod hostile_tokens;
 mod http;
 mod jwks_uri;
 mod jwt_bearer;

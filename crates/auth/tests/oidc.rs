@@ -49,7 +49,7 @@ pub struct Op {
     pub plan: Plan,
     pub one: Party,
     pub two: Party,
-    _directory: tempfile::TempDir,
+    directory: tempfile::TempDir,
 }
 
 impl Op {
@@ -89,7 +89,12 @@ impl Op {
         let two = enrolled(&server, "two", NewAuthentication::ClientSecretBasic).await;
         // The server has noticed both when it has noticed a later one.
         server.enrol(NewClient::default()).await;
-        Self { server, clock, plan, one, two, _directory: directory }
+        Self { server, clock, plan, one, two, directory }
+    }
+
+    /// Where the server keeps what it has.
+    pub fn data_dir(&self) -> std::path::PathBuf {
+        self.directory.path().join("data")
     }
 
     pub fn now(&self) -> u64 {

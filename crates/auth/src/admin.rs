@@ -373,7 +373,7 @@ impl Admin {
         registration: Option<SecretHash>,
     ) -> Result<(Client, Option<ClientSecret>), Error> {
         let id = match &new.id {
-            Some(id) => id.clone(),
+            Some(id) => self.nobodys_subject(id).await?.clone(),
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
@@ -577,15 +577,18 @@ impl Admin {
         check_grants(new)?;
         profile::check(new)?;
         profile::check_request_objects(new)?;
-        let algorithms = [Some(new.algorithm), new.introspection_signed_response_alg];
-        let missing = algorithms.into_iter().flatten().find(|algorithm| !self.algorithms.contains(algorithm));
-        if let Some(algorithm) = missing {
+        let signing = [
+            Some(new.algorithm),
+            new.code_flow.userinfo_signed_response_alg,
+            new.introspection_signed_response_alg,
+        ];
+        if let Some(missing) = signing.into_iter().flatten().find(|one| !self.algorithms.contains(one)) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
                 "enabled are {}; `tokens.algorithms` in the configuration enables more",
                 enabled.join(", ")
             );
-            return invalid("algorithm", format!("{} is not enabled", algorithm.name()), &hint);
+            return invalid("algorithm", format!("{} is not enabled", missing.name()), &hint);
         }
         if new.token_lifetime_seconds == 0 || new.token_lifetime_seconds > self.max_lifetime_seconds {
             let hint = format!(
@@ -675,6 +678,10 @@ fn check_grants(new: &NewClient) -> Result<(), Error> {
     if has(Grant::AuthorizationCode) == new.code_flow.redirect_uris.is_empty() {
         let hint = "authorization_code and redirect URIs go together";
         return invalid("one of authorization_code and redirect URIs without the other", hint);
+    }
+    if new.code_flow.nonce_optional && !new.code_flow.pkce_optional {
+        let hint = "`nonce_optional` says what a request without PKCE may do without besides";
+        return invalid("a nonce that is optional where PKCE is not", hint);
     }
     if public && new.code_flow.pkce_optional {
         return invalid("a public client without PKCE", "RFC 9700 §2.1.1: a public client must use PKCE");

@@ -272,6 +272,8 @@ pub struct Registration {
     pub pkce_optional: bool,
     /// The scopes that they may have.
     pub scopes: BTreeSet<String>,
+    /// Whether their assertions may name the token endpoint as audience, for clients that know no other (RFC 7523 §3).
+    pub token_endpoint_audience: bool,
 }
 
 /// `[sessions]`: how long people stay signed in.
@@ -446,7 +448,14 @@ impl Default for Registration {
     fn default() -> Self {
         let most = NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN);
         let scopes = ["email", "offline_access", "openid", "profile"].map(str::to_owned).into();
-        Self { enabled: false, most, open: false, pkce_optional: false, scopes }
+        Self {
+            enabled: false,
+            most,
+            open: false,
+            pkce_optional: false,
+            scopes,
+            token_endpoint_audience: false,
+        }
     }
 }
 

@@ -64,7 +64,7 @@ pub mod verifiers;
 
 pub use admin::{Admin, NewAuthentication, NewClient, NewSubject, NewUser};
 pub use client::{
-    AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
+    About, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
     ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Principal,
     Profile, RedirectUri, RefreshLifetime, SharedSecret, SubjectType,
 };

@@ -59,6 +59,13 @@ fn every_key_can_be_set() {
         level = "debug"
         [metrics]
         listen = "127.0.0.1:9464"
+        [registration]
+        enabled = true
+        most = 7
+        open = true
+        pkce_optional = true
+        scopes = ["openid"]
+        token_endpoint_audience = true
         [shutdown]
         announce_seconds = 7
         grace_seconds = 8

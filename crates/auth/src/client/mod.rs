@@ -1,5 +1,6 @@
 //! What a client is: its id, how it proves who it is, and what it may ask for.
 
+mod about;
 mod authentication;
 mod certificate;
 mod code_flow;
@@ -26,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::store::{Kind, Record, Store, Version};
 
+pub use about::About;
 pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
 pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};

@@ -195,6 +195,14 @@ pub(crate) fn json_for(client: &str, body: &impl Serialize) -> Result<Response, 
     json_with(StatusCode::OK, client, body)
 }
 
+/// A signed answer for this client alone, OpenID Connect Core §5.3.2.
+pub(crate) fn jwt_for(client: &str, token: String) -> Response {
+    let mut response = json_response(StatusCode::OK, "application/jwt", token);
+    forbid_caching(&mut response);
+    response.extensions_mut().insert(Seen { client: Some(client.to_owned()), error: None });
+    response
+}
+
 /// The same with another status.
 pub(crate) fn json_with(
     status: StatusCode,

@@ -2,7 +2,9 @@
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
 mod audit;
+mod kerberos;
 mod reading;
+mod static_clients;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,7 +19,10 @@ use crate::trusted;
 
 pub use crate::http::{Block, ProxyHeader};
 pub use audit::{Audit, WhenFull};
+pub use kerberos::Kerberos;
 pub(crate) use reading::Fault;
+pub use static_clients::StaticClient;
+pub(crate) use static_clients::{SecretSource, Wanted};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
 pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
@@ -40,6 +45,8 @@ pub struct Config {
     pub http: Http,
     /// The issuer identifier, RFC 8414 §2. Without it: `https://` and the bound address.
     pub issuer: Option<String>,
+    /// Clients with Kerberos tickets.
+    pub kerberos: Kerberos,
     /// The rotation of signing keys.
     pub keys: Keys,
     /// How often somebody may ask.
@@ -48,6 +55,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The logs.
     pub log: Log,
+    /// What monitoring reads.
+    pub metrics: Metrics,
     /// What the server fetches.
     pub outbound: Outbound,
     /// Pushed authorization requests.
@@ -60,6 +69,8 @@ pub struct Config {
     pub sessions: Sessions,
     /// How the server ends.
     pub shutdown: Shutdown,
+    /// The clients that are listed here, besides those of the store.
+    pub static_clients: Vec<StaticClient>,
     /// The store.
     pub store: Store,
     /// The transport.
@@ -198,6 +209,15 @@ pub enum LogLevel {
     Debug,
 }
 
+/// `[metrics]`: what monitoring reads (docs/metrics.md).
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Metrics {
+    /// Where `GET /metrics` is answered, over plain HTTP and to whoever asks: as a rule a loopback address, as in
+    /// `127.0.0.1:9464`. Without it, nowhere.
+    pub listen: Option<SocketAddr>,
+}
+
 /// `[outbound]`: what the server fetches because a client's registration says so (`jwks_uri`). Over HTTPS and TLS 1.3,
 /// without a proxy.
 #[derive(Clone, Debug, Deserialize)]
@@ -252,6 +272,8 @@ pub struct Registration {
     pub pkce_optional: bool,
     /// The scopes that they may have.
     pub scopes: BTreeSet<String>,
+    /// Whether their assertions may name the token endpoint as audience, for clients that know no other (RFC 7523 §3).
+    pub token_endpoint_audience: bool,
 }
 
 /// `[sessions]`: how long people stay signed in.
@@ -335,6 +357,9 @@ pub struct Tokens {
     pub algorithms: Vec<Algorithm>,
     /// The longest lifetime that a client may have; also how long a retiring key stays published.
     pub max_lifetime_seconds: NonZeroU64,
+    /// How many ML-DSA tokens of requests that are answered at the same time are signed side by side at most; 1 signs each
+    /// alone.
+    pub sign_together: NonZeroUsize,
 }
 
 impl Default for Config {
@@ -347,16 +372,19 @@ impl Default for Config {
             dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
+            kerberos: Kerberos::default(),
             keys: Keys::default(),
             limits: Limits::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
+            metrics: Metrics::default(),
             outbound: Outbound::default(),
             par: Par::default(),
             passwords: Passwords::default(),
             registration: Registration::default(),
             sessions: Sessions::default(),
             shutdown: Shutdown::default(),
+            static_clients: Vec::new(),
             store: Store::default(),
             tls: Tls::default(),
             tokens: Tokens::default(),
@@ -420,7 +448,14 @@ impl Default for Registration {
     fn default() -> Self {
         let most = NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN);
         let scopes = ["email", "offline_access", "openid", "profile"].map(str::to_owned).into();
-        Self { enabled: false, most, open: false, pkce_optional: false, scopes }
+        Self {
+            enabled: false,
+            most,
+            open: false,
+            pkce_optional: false,
+            scopes,
+            token_endpoint_audience: false,
+        }
     }
 }
 
@@ -470,7 +505,11 @@ impl Default for Store {
 
 impl Default for Tokens {
     fn default() -> Self {
-        Self { algorithms: vec![Algorithm::MlDsa65, Algorithm::Es256], max_lifetime_seconds: seconds(86_400) }
+        Self {
+            algorithms: vec![Algorithm::MlDsa65, Algorithm::Es256],
+            max_lifetime_seconds: seconds(86_400),
+            sign_together: NonZeroUsize::MIN.saturating_add(31),
+        }
     }
 }
 

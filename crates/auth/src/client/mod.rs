@@ -1,5 +1,6 @@
 //! What a client is: its id, how it proves who it is, and what it may ask for.
 
+mod about;
 mod authentication;
 mod certificate;
 mod code_flow;
@@ -8,6 +9,8 @@ mod https_uri;
 mod jwks_uri;
 mod logout;
 pub mod metadata;
+mod origin;
+mod principal;
 mod profile;
 mod secret;
 mod subject;
@@ -24,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::store::{Kind, Record, Store, Version};
 
+pub use about::About;
 pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
 pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};
@@ -32,6 +36,8 @@ pub use exchange::Exchange;
 pub use https_uri::HttpsUri;
 pub use jwks_uri::KeySource;
 pub use logout::Logout;
+pub use origin::Origin;
+pub use principal::Principal;
 pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 pub use subject::SubjectType;
@@ -60,10 +66,14 @@ pub struct Client {
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
     pub id: String,
+    /// What signs introspections that it asks for as JWTs, RFC 9701 §6; `None`: what signs its tokens.
+    pub introspection_signed_response_alg: Option<Algorithm>,
     /// How it takes part when a person signs out.
     pub logout: Logout,
     /// A name for people.
     pub name: String,
+    /// Who decides about it.
+    pub origin: Origin,
     /// What it is held to besides.
     pub profile: Option<Profile>,
     /// What it manages its registration with, where it registered itself (RFC 7592 §3).
@@ -137,6 +147,14 @@ impl Clients {
     }
 }
 
+impl Clients {
+    /// The ids of those of the configuration.
+    pub(crate) fn configured(&self) -> Vec<String> {
+        let configured = self.0.values().filter(|client| client.origin == Origin::Configured);
+        configured.map(|client| client.id.clone()).collect()
+    }
+}
+
 impl FromIterator<Client> for Clients {
     fn from_iter<T: IntoIterator<Item = Client>>(clients: T) -> Self {
         Self(clients.into_iter().map(|client| (client.id.clone(), Arc::new(client))).collect())
@@ -159,14 +177,20 @@ struct Body {
     #[serde(default, skip_serializing_if = "Exchange::is_none")]
     exchange: Exchange,
     grants: BTreeSet<Grant>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    introspection_signed_response_alg: Option<String>,
     /// A JWK set, RFC 7517 §5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kerberos_principal: Option<String>,
     #[serde(default, skip_serializing_if = "Logout::is_none")]
     logout: Logout,
     name: String,
+    #[serde(default, skip_serializing_if = "Origin::is_registered")]
+    origin: Origin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<Profile>,
     /// SHA-256 of the registration access token, in base64url.
@@ -240,10 +264,15 @@ impl Client {
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             exchange: self.exchange.clone(),
             grants: self.grants.clone(),
+            introspection_signed_response_alg: self
+                .introspection_signed_response_alg
+                .map(|algorithm| algorithm.name().to_owned()),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
+            kerberos_principal: self.authentication.principal().map(Principal::to_string),
             logout: self.logout.clone(),
             name: self.name.clone(),
+            origin: self.origin,
             profile: self.profile,
             registration_sha256: self.registration.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             resources: self.resources.clone(),
@@ -272,6 +301,8 @@ impl Client {
             let hash = URL_SAFE_NO_PAD.decode(text).ok().and_then(|hash| SecretHash::from_bytes(&hash));
             hash.ok_or_else(|| unreadable(&"the hash of its registration access token is not one"))
         };
+        let known = |name: &String| name.parse().map_err(|_| unreadable(&"an algorithm of its is not known"));
+        let introspection = body.introspection_signed_response_alg.as_ref().map(known).transpose()?;
         let registration = body.registration_sha256.as_ref().map(hash).transpose()?;
         Ok(Self {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
@@ -283,9 +314,11 @@ impl Client {
             dpop_bound_access_tokens: body.dpop_bound_access_tokens,
             exchange: body.exchange,
             grants: body.grants,
+            introspection_signed_response_alg: introspection,
             id: record.id.clone(),
             logout: body.logout,
             name: body.name,
+            origin: body.origin,
             profile: body.profile,
             registration,
             resources: body.resources,
@@ -318,6 +351,7 @@ impl Body {
             AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
             AuthMethod::ClientSecretJwt => Authentication::ClientSecretJwt(self.shared_secret()?),
             AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
+            AuthMethod::KerberosClientAuth => Authentication::KerberosClientAuth(self.principal()?),
             AuthMethod::None => Authentication::None,
             AuthMethod::PrivateKeyJwt => {
                 let audience = self.assertion_audience.unwrap_or_default();
@@ -350,6 +384,11 @@ impl Body {
             audience: self.assertion_audience.unwrap_or_default(),
             sealed: sealed.ok_or("its sealed secret is missing")?,
         })
+    }
+
+    fn principal(&self) -> Result<Principal, String> {
+        let text = self.kerberos_principal.as_deref().ok_or("its principal is missing")?;
+        Principal::parse(text).map_err(|what| format!("its principal {what}"))
     }
 
     /// RFC 8705 §2.1.2: one name, and no second.

@@ -20,6 +20,7 @@ use serde_json::json;
 use super::serve::{InFlight, Origin, Peer};
 use super::{App, audited};
 use crate::config::JWKS_MAX_AGE_SECONDS;
+use crate::metrics::Limit;
 use crate::protocol::{Authenticated, Code, OAuthError};
 
 /// Why a request gets no good answer.
@@ -36,7 +37,7 @@ pub(crate) enum Refusal {
     /// The body is over the limit.
     TooLarge,
     /// A limit is reached; it is named for the log.
-    TooMany { limit: &'static str, seconds: u64 },
+    TooMany { limit: Limit, seconds: u64 },
     /// The request was not complete in time.
     TooSlow,
 }
@@ -98,7 +99,7 @@ impl Refusal {
             Refusal::TooLarge => invalid("the body is too large"),
             Refusal::TooMany { limit, .. } => {
                 let many = OAuthError::new(Code::TemporarilyUnavailable, "too many requests");
-                (many.hint(format!("`{limit}` is reached")), None)
+                (many.hint(format!("`{}` is reached", limit.name())), None)
             }
             Refusal::TooSlow => invalid("the request was not complete in time"),
         }
@@ -164,12 +165,42 @@ pub(crate) fn of_a_resource(refusal: Refusal, scope: &str) -> Response {
 
 /// An answer for this caller alone.
 pub(crate) fn private_json(caller: &Authenticated, body: &impl Serialize) -> Result<Response, Refusal> {
-    json_for(&caller.client().id, body)
+    let mut response = json_for(&caller.client().id, body)?;
+    reply(caller, &mut response);
+    Ok(response)
+}
+
+/// RFC 4559 §4.2: the last word of the negotiation goes with the answer.
+fn reply(caller: &Authenticated, response: &mut Response) {
+    if let Some(token) = caller.reply() {
+        add(response, WWW_AUTHENTICATE, &format!("Negotiate {token}"));
+    }
+}
+
+/// An answer of another type for this caller alone.
+pub(crate) fn private(
+    caller: &Authenticated,
+    content_type: &'static str,
+    body: impl Into<Bytes>,
+) -> Response {
+    let mut response = json_response(StatusCode::OK, content_type, body);
+    forbid_caching(&mut response);
+    reply(caller, &mut response);
+    response.extensions_mut().insert(Seen::by(caller));
+    response
 }
 
 /// An answer for this client alone.
 pub(crate) fn json_for(client: &str, body: &impl Serialize) -> Result<Response, Refusal> {
     json_with(StatusCode::OK, client, body)
+}
+
+/// A signed answer for this client alone, OpenID Connect Core §5.3.2.
+pub(crate) fn jwt_for(client: &str, token: String) -> Response {
+    let mut response = json_response(StatusCode::OK, "application/jwt", token);
+    forbid_caching(&mut response);
+    response.extensions_mut().insert(Seen { client: Some(client.to_owned()), error: None });
+    response
 }
 
 /// The same with another status.
@@ -199,6 +230,7 @@ pub(crate) fn nothing(client: &str) -> Response {
 pub(crate) fn empty(caller: &Authenticated) -> Response {
     let mut response = Response::new(Body::empty());
     forbid_caching(&mut response);
+    reply(caller, &mut response);
     response.extensions_mut().insert(Seen::by(caller));
     response
 }
@@ -277,7 +309,10 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, mut request: Request, n
     let entered = app.gate.enter(request.extensions().get().map(|InFlight(share)| Arc::clone(share)));
     let audited = match entered {
         Some(_) => app.admit(route, origin).and_then(|()| Ok(audited::begin(&app, &method, route, origin)?)),
-        None => Err(busy().into()),
+        None => {
+            app.metrics.limited(Limit::Requests);
+            Err(busy().into())
+        }
     };
     let (mut response, audited) = match audited {
         Ok(audited) => (in_time(&app, request, next).await, audited),
@@ -288,10 +323,16 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, mut request: Request, n
     }
 
     let seen = response.extensions_mut().remove::<Seen>().unwrap_or_default();
+    // RFC 4559 §4.1, where a client could have shown a ticket.
+    let unproved = seen.error.as_ref().is_some_and(|error| error.code == Code::InvalidClient);
+    if unproved && app.kerberos.is_some() && response.status() == StatusCode::UNAUTHORIZED {
+        response.headers_mut().append(WWW_AUTHENTICATE, HeaderValue::from_static("Negotiate"));
+    }
     if let Some(audited) = audited {
         audited.end(&mut response, &seen);
     }
     app.count_failure(route, origin, &seen);
+    app.metrics.answered(app.endpoint(route), response.status().as_u16(), started.elapsed());
     let path = route.unwrap_or("(none)");
     let status = response.status().as_u16();
     let client = seen.client.as_deref();

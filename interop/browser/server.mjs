@@ -38,6 +38,7 @@ export class Server {
     server.run(["client", "add", "--id", "tv", "--name", "Living Room Television", "--auth-method", "none", "--grant", "device_code",
       "--scope", "openid", "--scope", "profile", "--scope", "films:read"]);
     server.run(["user", "add", "alice", "--name", "Alice Archer", "--password-stdin"], PASSWORD);
+    server.run(["user", "add", "bob", "--password-stdin"], PASSWORD);
     await server.listen();
     return server;
   }

@@ -249,8 +249,10 @@ fn carry(answer: &Redirect) -> Response {
 fn page_of(refusal: Refusal) -> Response {
     let status = refusal.status();
     let (error, _) = refusal.into_oauth();
-    let description =
-        format!("The application sent something that cannot be accepted: {}.", error.description);
+    let description = format!(
+        "The application sent something that cannot be accepted: {}. Please tell those who run it.",
+        error.description
+    );
     let failure = Failure { title: "This request cannot go on", description: &description };
     noted(pages::error(status, &failure), error)
 }

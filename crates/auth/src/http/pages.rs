@@ -178,6 +178,13 @@ pub(crate) struct Failure<'a> {
     pub(crate) description: &'a str,
 }
 
+impl Failure<'_> {
+    /// The description in parts, and whether each is the name of something: what stands between backticks.
+    fn parts(&self) -> impl Iterator<Item = (bool, &str)> {
+        self.description.split('`').enumerate().map(|(at, text)| (at % 2 == 1, text))
+    }
+}
+
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'a> {

@@ -23,8 +23,8 @@ use crate::Error;
 use crate::audit::{Book, Event, What};
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Profile, SecretHash,
-    SharedSecret, SubjectType,
+    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Principal, Profile,
+    SecretHash, SharedSecret, SubjectType,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
@@ -62,6 +62,8 @@ pub struct Admin {
     /// Who this server is, as far as the configuration says.
     issuer: Option<String>,
     key_policy: Policy,
+    /// The realms whose principals can be clients.
+    kerberos_realms: Vec<String>,
     max_lifetime_seconds: u64,
     outbound: Arc<Outbound>,
     passwords: Passwords,
@@ -136,6 +138,8 @@ pub enum NewAuthentication {
     ClientSecretJwt(MacAlgorithm, AssertionAudience),
     /// `client_secret_post`.
     ClientSecretPost,
+    /// `kerberos_client_auth`, with the principal of the client's tickets.
+    KerberosClientAuth(Principal),
     /// `none`: a client that cannot keep a secret.
     None,
     /// `private_key_jwt`, with the client's public keys.
@@ -153,6 +157,7 @@ impl NewAuthentication {
             NewAuthentication::ClientSecretBasic => AuthMethod::ClientSecretBasic,
             NewAuthentication::ClientSecretJwt(..) => AuthMethod::ClientSecretJwt,
             NewAuthentication::ClientSecretPost => AuthMethod::ClientSecretPost,
+            NewAuthentication::KerberosClientAuth(_) => AuthMethod::KerberosClientAuth,
             NewAuthentication::None => AuthMethod::None,
             NewAuthentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
             NewAuthentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
@@ -163,6 +168,9 @@ impl NewAuthentication {
 
 /// What a server must have to see a client's certificate.
 const CERTIFICATES_NEED: &str = "this server must end TLS itself (`tls.mode`) and ask for certificates (`tls.client_certificates = \"ask\"`)";
+/// What a server must have to accept tickets.
+const KERBEROS_NEEDS: &str =
+    "it goes with `kerberos.keytab` in the configuration, and a build with the feature `kerberos`";
 /// The most keys a client may register: enough for a rotation of each algorithm.
 const MOST_KEYS: usize = 16;
 
@@ -219,6 +227,7 @@ impl Admin {
             data_dir: config.data_dir.clone(),
             issuer: config.issuer.clone(),
             key_policy: Policy::of(config),
+            kerberos_realms: config.kerberos.realms(),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             outbound: Arc::new(Outbound::new(&config.outbound, Arc::new(SystemResolver))),
             passwords: config.passwords.pool(),
@@ -364,7 +373,7 @@ impl Admin {
         registration: Option<SecretHash>,
     ) -> Result<(Client, Option<ClientSecret>), Error> {
         let id = match &new.id {
-            Some(id) => id.clone(),
+            Some(id) => self.nobodys_subject(id).await?.clone(),
             None => random_id(&*self.randomness)?,
         };
         self.check(&id, &new)?;
@@ -403,6 +412,9 @@ impl Admin {
                 Ok((Authentication::ClientSecretJwt(shared), Some(secret)))
             }
             NewAuthentication::ClientSecretPost => by_secret(Authentication::ClientSecretPost),
+            NewAuthentication::KerberosClientAuth(principal) => {
+                Ok((Authentication::KerberosClientAuth(principal), None))
+            }
             NewAuthentication::None => Ok((Authentication::None, None)),
             NewAuthentication::PrivateKeyJwt(keys) => Ok((Authentication::PrivateKeyJwt(keys), None)),
             NewAuthentication::SelfSignedTlsClientAuth(keys) => {
@@ -455,9 +467,12 @@ impl Admin {
         };
         let method = new.authentication.method();
         if !self.auth_methods.contains(&method) {
-            let hint = match self.certificates {
-                true => "`tls.client_ca` in the configuration names the authorities that certify clients",
-                false => CERTIFICATES_NEED,
+            let hint = match (method, self.certificates) {
+                (AuthMethod::KerberosClientAuth, _) => KERBEROS_NEEDS,
+                (_, true) => {
+                    "`tls.client_ca` in the configuration names the authorities that certify clients"
+                }
+                (_, false) => CERTIFICATES_NEED,
             };
             return invalid("authentication method", format!("{} is not possible here", method.name()), hint);
         }
@@ -466,6 +481,17 @@ impl Admin {
             return invalid("certificate", what, CERTIFICATES_NEED);
         }
         match &new.authentication {
+            NewAuthentication::KerberosClientAuth(principal) => {
+                let realm = principal.realm();
+                match self.kerberos_realms.iter().any(|known| known == realm) {
+                    true => Ok(()),
+                    false => invalid(
+                        "principal",
+                        format!("{principal} is of a realm that is not known here"),
+                        "`kerberos.realms` in the configuration lists the realms; without it, that of the service is the only one",
+                    ),
+                }
+            }
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Url(uri), .. })
             | NewAuthentication::SelfSignedTlsClientAuth(KeySource::Url(uri)) => {
                 self.check_address("jwks_uri", uri)
@@ -551,15 +577,18 @@ impl Admin {
         check_grants(new)?;
         profile::check(new)?;
         profile::check_request_objects(new)?;
-        let algorithms = [Some(new.algorithm), new.introspection_signed_response_alg];
-        let missing = algorithms.into_iter().flatten().find(|algorithm| !self.algorithms.contains(algorithm));
-        if let Some(algorithm) = missing {
+        let signing = [
+            Some(new.algorithm),
+            new.code_flow.userinfo_signed_response_alg,
+            new.introspection_signed_response_alg,
+        ];
+        if let Some(missing) = signing.into_iter().flatten().find(|one| !self.algorithms.contains(one)) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
                 "enabled are {}; `tokens.algorithms` in the configuration enables more",
                 enabled.join(", ")
             );
-            return invalid("algorithm", format!("{} is not enabled", algorithm.name()), &hint);
+            return invalid("algorithm", format!("{} is not enabled", missing.name()), &hint);
         }
         if new.token_lifetime_seconds == 0 || new.token_lifetime_seconds > self.max_lifetime_seconds {
             let hint = format!(
@@ -649,6 +678,10 @@ fn check_grants(new: &NewClient) -> Result<(), Error> {
     if has(Grant::AuthorizationCode) == new.code_flow.redirect_uris.is_empty() {
         let hint = "authorization_code and redirect URIs go together";
         return invalid("one of authorization_code and redirect URIs without the other", hint);
+    }
+    if new.code_flow.nonce_optional && !new.code_flow.pkce_optional {
+        let hint = "`nonce_optional` says what a request without PKCE may do without besides";
+        return invalid("a nonce that is optional where PKCE is not", hint);
     }
     if public && new.code_flow.pkce_optional {
         return invalid("a public client without PKCE", "RFC 9700 §2.1.1: a public client must use PKCE");

@@ -2,6 +2,7 @@
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
 mod audit;
+mod kerberos;
 mod reading;
 mod static_clients;
 
@@ -18,6 +19,7 @@ use crate::trusted;
 
 pub use crate::http::{Block, ProxyHeader};
 pub use audit::{Audit, WhenFull};
+pub use kerberos::Kerberos;
 pub(crate) use reading::Fault;
 pub use static_clients::StaticClient;
 pub(crate) use static_clients::{SecretSource, Wanted};
@@ -43,6 +45,8 @@ pub struct Config {
     pub http: Http,
     /// The issuer identifier, RFC 8414 §2. Without it: `https://` and the bound address.
     pub issuer: Option<String>,
+    /// Clients with Kerberos tickets.
+    pub kerberos: Kerberos,
     /// The rotation of signing keys.
     pub keys: Keys,
     /// How often somebody may ask.
@@ -268,6 +272,8 @@ pub struct Registration {
     pub pkce_optional: bool,
     /// The scopes that they may have.
     pub scopes: BTreeSet<String>,
+    /// Whether their assertions may name the token endpoint as audience, for clients that know no other (RFC 7523 §3).
+    pub token_endpoint_audience: bool,
 }
 
 /// `[sessions]`: how long people stay signed in.
@@ -351,6 +357,9 @@ pub struct Tokens {
     pub algorithms: Vec<Algorithm>,
     /// The longest lifetime that a client may have; also how long a retiring key stays published.
     pub max_lifetime_seconds: NonZeroU64,
+    /// How many ML-DSA tokens of requests that are answered at the same time are signed side by side at most; 1 signs each
+    /// alone.
+    pub sign_together: NonZeroUsize,
 }
 
 impl Default for Config {
@@ -363,6 +372,7 @@ impl Default for Config {
             dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
+            kerberos: Kerberos::default(),
             keys: Keys::default(),
             limits: Limits::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
@@ -438,7 +448,14 @@ impl Default for Registration {
     fn default() -> Self {
         let most = NonZeroUsize::new(1_000).unwrap_or(NonZeroUsize::MIN);
         let scopes = ["email", "offline_access", "openid", "profile"].map(str::to_owned).into();
-        Self { enabled: false, most, open: false, pkce_optional: false, scopes }
+        Self {
+            enabled: false,
+            most,
+            open: false,
+            pkce_optional: false,
+            scopes,
+            token_endpoint_audience: false,
+        }
     }
 }
 
@@ -488,7 +505,11 @@ impl Default for Store {
 
 impl Default for Tokens {
     fn default() -> Self {
-        Self { algorithms: vec![Algorithm::MlDsa65, Algorithm::Es256], max_lifetime_seconds: seconds(86_400) }
+        Self {
+            algorithms: vec![Algorithm::MlDsa65, Algorithm::Es256],
+            max_lifetime_seconds: seconds(86_400),
+            sign_together: NonZeroUsize::MIN.saturating_add(31),
+        }
     }
 }
 

@@ -17,11 +17,13 @@ use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Gate, Limiters, Limits, Origins};
 use crate::issuer::Issuer;
+use crate::kerberos::Acceptor;
 use crate::keys::{Policy, Stage};
 use crate::metrics::{Measured, Metrics};
 use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
 use crate::people::People;
 use crate::protocol::dpop::Dpop;
+use crate::signers::Signers;
 use crate::snapshot::Live;
 use crate::store::{Sqlite, Store};
 use crate::tls::{self, Identity, Terms};
@@ -92,6 +94,8 @@ impl Server {
         let tls = identity.map(|own| own.terms(config.tls.client_certificates)).transpose()?;
         let anchors = config.tls.client_ca.as_deref().map(tls::anchors).transpose()?.unwrap_or_default();
 
+        let kerberos = Acceptor::load(&config.kerberos)?;
+
         let store = match &world.store {
             Some(store) => Arc::clone(store),
             None => Arc::new(Sqlite::open(&data_dir::store(&config.data_dir))?),
@@ -135,6 +139,7 @@ impl Server {
             clock: Arc::clone(&world.clock),
             device: config.device.clone(),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
+            kerberos,
             key_sets: KeySets::new(Arc::new(Outbound::new(&config.outbound, Arc::clone(&world.resolver)))),
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),
@@ -155,6 +160,7 @@ impl Server {
             refreshed_at: AtomicU64::new(now.0),
             registration: config.registration.clone(),
             request_timeout: seconds(config.http.request_timeout_seconds),
+            signers: Signers::new(config.tokens.sign_together),
             verifiers: Verifiers::for_this_machine(),
             issuer,
         });

@@ -13,7 +13,7 @@ fn free(new: NewClient) -> NewClient {
 }
 
 /// What the form holds, and where it goes.
-fn form(page: &Answer) -> (String, Pairs) {
+pub fn form(page: &Answer) -> (String, Pairs) {
     assert_eq!(page.status, 200, "{}", text(page));
     assert_eq!(page.header("location"), "");
     let html = text(page);

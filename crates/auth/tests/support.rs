@@ -28,6 +28,7 @@ use sealstone_auth::protocol::client_certificate::{Anchors, PeerCertificate};
 use sealstone_auth::protocol::token::{Ground, TokenResponse};
 use sealstone_auth::protocol::{Authenticated, Confirmation, OAuthError, Parameters};
 use sealstone_auth::protocol::{access_token, client_auth, introspect, revoke, token};
+use sealstone_auth::signers::Signers;
 use sealstone_auth::snapshot::{Live, Snapshot};
 use sealstone_auth::store::{
     Answer as Kept, Kind, NewRecord, Record, Sqlite, Use, Version, Versions, Write as Written,
@@ -83,6 +84,7 @@ pub struct House {
     pub issuer: Issuer,
     pub key_sets: KeySets,
     pub live: Live,
+    pub signers: Signers,
     pub store: Arc<dyn Store>,
     pub verifiers: Verifiers,
 }
@@ -115,7 +117,8 @@ impl House {
         let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
         let outbound = Outbound::new(&config.outbound, Arc::new(SystemResolver));
         let (key_sets, verifiers) = (KeySets::new(Arc::new(outbound)), Verifiers::new(1));
-        Self { anchors: Anchors::default(), admin, clock, issuer, key_sets, live, store, verifiers }
+        let signers = Signers::new(std::num::NonZeroUsize::MIN);
+        Self { anchors: Anchors::default(), admin, clock, issuer, key_sets, live, signers, store, verifiers }
     }
 
     /// Registers a client and takes it into the snapshot.
@@ -183,6 +186,7 @@ impl House {
             pairwise_key: &self.live.flow_keys().pairwise,
             randomness: self.live.randomness(),
             refresh_key: &self.live.flow_keys().refresh,
+            signers: &self.signers,
             snapshot,
             store: &*self.store,
         }
@@ -220,8 +224,10 @@ impl House {
             anchors: &self.anchors,
             clients: &snapshot.clients,
             issuer: &self.issuer,
+            kerberos: None,
             key_sets: &self.key_sets,
             now: self.clock.now(),
+            randomness: self.live.randomness(),
             sealer: self.live.sealer(),
             verifiers: &self.verifiers,
         }

@@ -8,8 +8,8 @@ use std::time::Duration;
 use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
-    Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, HttpsUri, Logout, NewClient, NewSubject,
-    Origin, Profile, RedirectUri, RefreshLifetime, SubjectType,
+    About, Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, HttpsUri, Logout, NewClient,
+    NewSubject, Origin, Profile, RedirectUri, RefreshLifetime, SubjectType,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -44,6 +44,8 @@ Examples:
   sealstone client add --id billing --auth-method private_key_jwt --jwks billing.jwks
   sealstone client add --id billing --auth-method tls_client_auth --tls-client-auth-san-dns billing.example.org
   sealstone client add --id billing --auth-method self_signed_tls_client_auth --certificate billing.pem
+  sealstone client add --id ci --auth-method kerberos_client_auth \
+    --kerberos-principal host/ci.example.org@EXAMPLE.ORG
   sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
     --exchange-to https://stock.example
   sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
@@ -62,6 +64,9 @@ With tls_client_auth the client shows a certificate in the TLS handshake that an
 has certified and that bears exactly the name given here. With self_signed_tls_client_auth it shows one that \
 is registered itself: --certificate takes it as PEM, --jwks and --jwks-uri a JWK set with x5c, x5t#S256 or bare \
 keys. A proxy that ends TLS shows the server no certificate, and no header is believed.
+
+With kerberos_client_auth the client shows a Kerberos ticket for the server (`Authorization: Negotiate`), which is \
+of exactly this principal. It goes with `kerberos.keytab`, in a build with the feature kerberos.
 
 A secret is at least 256 random bits. The server keeps only its hash, or the secret sealed, so it is shown here and \
 never again. A running server takes the client in within a second.")]
@@ -119,6 +124,19 @@ pub(crate) struct Add {
     /// Let it do without PKCE if it sends a nonce; only for a client that cannot be changed
     #[arg(long, requires = "redirect_uri")]
     pkce_optional: bool,
+    /// Let it do without a nonce too, as OpenID Connect Core has it: a code can then be used by a browser that did not ask
+    /// for it, and the server cannot see that
+    #[arg(long, requires = "pkce_optional")]
+    nonce_optional: bool,
+    /// Its home page, to which the pages link
+    #[arg(long, value_name = "URL", value_parser = flags::https_uri, requires = "redirect_uri")]
+    client_uri: Option<HttpsUri>,
+    /// Where it says how it handles what it learns of people, to which the pages link
+    #[arg(long, value_name = "URL", value_parser = flags::https_uri, requires = "redirect_uri")]
+    policy_uri: Option<HttpsUri>,
+    /// Its terms of service, to which the pages link
+    #[arg(long, value_name = "URL", value_parser = flags::https_uri, requires = "redirect_uri")]
+    tos_uri: Option<HttpsUri>,
     /// Take its authorization requests only where it has pushed them itself (RFC 9126), never from a browser
     #[arg(long, requires = "redirect_uri")]
     require_pushed_authorization_requests: bool,
@@ -140,6 +158,9 @@ pub(crate) struct Add {
     /// What signs introspections that it asks for as JWTs (RFC 9701); what signs its tokens if not given
     #[arg(long, value_name = "ALG", ignore_case = true, value_parser = flags::algorithm())]
     introspection_signed_response_alg: Option<Algorithm>,
+    /// Sign what the userinfo endpoint says to it
+    #[arg(long, value_name = "ALG", requires = "redirect_uri", ignore_case = true, value_parser = flags::algorithm())]
+    userinfo_signed_response_alg: Option<Algorithm>,
     /// What it sees of a person: the same `sub` as all, or one that only the clients of its sector see
     #[arg(long, value_name = "TYPE", default_value = "public", value_parser = ["public", "pairwise"])]
     subject_type: String,
@@ -244,13 +265,20 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         audiences: options.audience,
         authentication,
         code_flow: CodeFlow {
+            about: About {
+                client_uri: options.client_uri,
+                policy_uri: options.policy_uri,
+                tos_uri: options.tos_uri,
+            },
             consent: if options.consent_implied { Consent::Implied } else { Consent::Asked },
+            nonce_optional: options.nonce_optional,
             pkce_optional: options.pkce_optional,
             redirect_uris: options.redirect_uri,
             refresh_lifetime_seconds: RefreshLifetime(options.refresh_lifetime.as_secs()),
             request_object_signing_alg: options.request_object_signing_alg,
             require_pushed_authorization_requests: options.require_pushed_authorization_requests,
             require_signed_request_object: options.require_signed_request_object,
+            userinfo_signed_response_alg: options.userinfo_signed_response_alg,
         },
         dpop_bound_access_tokens: options.dpop_bound_access_tokens,
         exchange: Exchange {

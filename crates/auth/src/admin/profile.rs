@@ -71,6 +71,9 @@ fn fapi2(new: &NewClient) -> Result<(), Error> {
     if let Some(algorithm) = new.code_flow.request_object_signing_alg.filter(|one| !profile.allows(*one)) {
         return invalid(format!("fapi2 with {algorithm} request objects"), algorithms);
     }
+    if let Some(algorithm) = new.code_flow.userinfo_signed_response_alg.filter(|one| !profile.allows(*one)) {
+        return invalid(format!("fapi2 with {algorithm} userinfo"), algorithms);
+    }
     if new.code_flow.pkce_optional {
         return invalid("fapi2 without PKCE".into(), "§5.3.2.2: PKCE with S256, always");
     }

@@ -7,7 +7,7 @@ use crate::Error;
 use crate::audit::What;
 use crate::clock::random_id;
 use crate::people::{Password, PasswordHash, User, normalised, session, user};
-use crate::protocol::session_clients;
+use crate::protocol::{session_clients, subject};
 use crate::store::{Kind, Version, Write};
 
 /// A user to be registered. One without a password cannot sign in until one is set.
@@ -31,6 +31,19 @@ const NAME_MAX: usize = 256;
 const EMAIL_MAX: usize = 254;
 
 impl Admin {
+    /// RFC 9700 §4.15: the `sub` of a client's own tokens is its id, which must not be that of a person.
+    /// Errors: `ClientInvalid`.
+    pub(super) async fn nobodys_subject<'a>(&self, id: &'a String) -> Result<&'a String, Error> {
+        match subject::person(&*self.store, id, self.clock.now()).await? {
+            None => Ok(id),
+            Some(_) => Err(Error::ClientInvalid {
+                field: "id",
+                what: "it is the `sub` of a person".to_owned(),
+                hint: "without an id the server draws one".to_owned(),
+            }),
+        }
+    }
+
     /// Registers a user and draws the `sub`.
     /// Errors: `UserInvalid`, `UserExists`, `Busy`.
     pub async fn add_user(&self, new: NewUser) -> Result<User, Error> {

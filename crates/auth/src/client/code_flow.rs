@@ -6,12 +6,21 @@ use std::net::IpAddr;
 use sealstone_jose::Algorithm;
 use serde::{Deserialize, Serialize};
 
+use super::About;
+
 /// The authorization code grant as a client is registered for it, RFC 6749 §4.1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct CodeFlow {
+    /// What it says of itself to people.
+    #[serde(skip_serializing_if = "About::is_none")]
+    pub about: About,
     /// Whether people are asked before a client gets what it asks for.
     pub consent: Consent,
+    /// Whether a request without PKCE may do without a nonce too, as OpenID Connect Core §3.1.2.1 has it. Then nothing that
+    /// this server sees holds a code to the browser that asked for it: RFC 9700 §4.5.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub nonce_optional: bool,
     /// Whether a request may do without PKCE (RFC 7636). Only for a confidential client that sends a nonce and cannot
     /// be changed: RFC 9700 §2.1.1.
     pub pkce_optional: bool,
@@ -28,6 +37,9 @@ pub struct CodeFlow {
     /// Whether its requests must be signed, RFC 9101 §10.5.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub require_signed_request_object: bool,
+    /// What signs what the userinfo endpoint says, OpenID Connect Registration §2; `None`: nothing, it is JSON.
+    #[serde(with = "algorithm", skip_serializing_if = "Option::is_none")]
+    pub userinfo_signed_response_alg: Option<Algorithm>,
 }
 
 /// An algorithm by its name.

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow, Consent,
-    Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Profile, RedirectUri, RefreshLifetime, SubjectType,
+    About, AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow,
+    Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Principal, Profile, RedirectUri,
+    RefreshLifetime, SubjectType,
 };
 use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient, NewSubject};
 
@@ -33,6 +34,8 @@ pub struct Metadata {
     /// A name for people.
     #[serde(default)]
     pub client_name: String,
+    /// Its home page.
+    pub client_uri: Option<String>,
     /// RFC 9449 §5.2.
     #[serde(default)]
     pub dpop_bound_access_tokens: bool,
@@ -46,6 +49,10 @@ pub struct Metadata {
     pub jwks: Option<Value>,
     /// Where its keys are.
     pub jwks_uri: Option<String>,
+    /// The principal of its tickets, for `kerberos_client_auth`. Not a registered member.
+    pub kerberos_principal: Option<String>,
+    /// How it handles what it learns of people.
+    pub policy_uri: Option<String>,
     /// OpenID Connect RP-Initiated Logout 1.0 §3.1.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
@@ -75,6 +82,10 @@ pub struct Metadata {
     pub token_endpoint_auth_method: Option<String>,
     /// The algorithm of its assertions.
     pub token_endpoint_auth_signing_alg: Option<String>,
+    /// Its terms of service.
+    pub tos_uri: Option<String>,
+    /// OpenID Connect Registration §2: what signs what the userinfo endpoint says.
+    pub userinfo_signed_response_alg: Option<String>,
     /// RFC 8705 §2.1.2 and everything that is read by its name.
     #[serde(flatten)]
     others: Map<String, Value>,
@@ -150,13 +161,16 @@ impl Metadata {
             audiences: extras.audiences,
             authentication: self.authentication()?,
             code_flow: CodeFlow {
+                about: self.about()?,
                 consent: extras.consent,
+                nonce_optional: extras.nonce_optional,
                 pkce_optional: extras.pkce_optional,
                 redirect_uris: self.redirect_uris()?,
                 refresh_lifetime_seconds: extras.refresh_lifetime_seconds,
                 request_object_signing_alg: self.request_object_signing_alg()?,
                 require_pushed_authorization_requests: self.require_pushed_authorization_requests,
                 require_signed_request_object: self.require_signed_request_object,
+                userinfo_signed_response_alg: self.userinfo_signed_response_alg()?,
             },
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             exchange: extras.exchange,
@@ -171,6 +185,18 @@ impl Metadata {
             subject: self.subject()?,
             tls_client_certificate_bound_access_tokens: self.tls_client_certificate_bound_access_tokens,
             token_lifetime_seconds: extras.token_lifetime_seconds.unwrap_or(DEFAULT_TOKEN_LIFETIME_SECONDS),
+        })
+    }
+
+    /// What it says of itself to people.
+    pub fn about(&self) -> Result<About, Fault> {
+        let read = |name: &str, text: &Option<String>| {
+            text.as_deref().map(HttpsUri::parse).transpose().map_err(|what| fault(name, what))
+        };
+        Ok(About {
+            client_uri: read("client_uri", &self.client_uri)?,
+            policy_uri: read("policy_uri", &self.policy_uri)?,
+            tos_uri: read("tos_uri", &self.tos_uri)?,
         })
     }
 
@@ -190,6 +216,12 @@ impl Metadata {
     pub fn introspection_signed_response_alg(&self) -> Result<Option<Algorithm>, Fault> {
         let parsed = self.introspection_signed_response_alg.as_ref().map(|name| name.parse()).transpose();
         parsed.map_err(|_| fault("introspection_signed_response_alg", "it is not possible here"))
+    }
+
+    /// What signs what the userinfo endpoint says to it, where something does.
+    pub fn userinfo_signed_response_alg(&self) -> Result<Option<Algorithm>, Fault> {
+        let parsed = self.userinfo_signed_response_alg.as_ref().map(|name| name.parse()).transpose();
+        parsed.map_err(|_| fault("userinfo_signed_response_alg", "it is not possible here"))
     }
 
     /// What it sees of a person's `sub`.
@@ -234,6 +266,7 @@ impl Metadata {
                 NewAuthentication::ClientSecretJwt(mac, AssertionAudience::Issuer)
             }
             AuthMethod::ClientSecretPost => NewAuthentication::ClientSecretPost,
+            AuthMethod::KerberosClientAuth => NewAuthentication::KerberosClientAuth(self.principal()?),
             AuthMethod::None => NewAuthentication::None,
             AuthMethod::PrivateKeyJwt => {
                 if alg.is_some_and(|alg| alg.parse::<Algorithm>().is_err()) {
@@ -261,6 +294,12 @@ impl Metadata {
         }
     }
 
+    fn principal(&self) -> Result<Principal, Fault> {
+        let text = self.kerberos_principal.as_deref();
+        let text = text.ok_or_else(|| fault("kerberos_principal", "it goes with kerberos_client_auth"))?;
+        Principal::parse(text).map_err(|what| fault("kerberos_principal", what))
+    }
+
     /// RFC 8705 §2.1.2: exactly one name.
     fn certificate_name(&self) -> Result<CertificateName, Fault> {
         let named = |member: &&str| self.others.contains_key(*member);
@@ -281,6 +320,7 @@ struct Extras {
     audiences: Vec<String>,
     consent: Consent,
     exchange: Exchange,
+    nonce_optional: bool,
     pkce_optional: bool,
     profile: Option<Profile>,
     refresh_lifetime_seconds: RefreshLifetime,
@@ -289,10 +329,11 @@ struct Extras {
 }
 
 impl Extras {
-    const MEMBERS: [&'static str; 8] = [
+    const MEMBERS: [&'static str; 9] = [
         "audiences",
         "consent",
         "exchange",
+        "nonce_optional",
         "pkce_optional",
         "profile",
         "refresh_lifetime_seconds",
@@ -341,6 +382,12 @@ impl Client {
         if let Some(algorithm) = self.code_flow.request_object_signing_alg {
             put("request_object_signing_alg", json!(algorithm.name()));
         }
+        if let Some(algorithm) = self.code_flow.userinfo_signed_response_alg {
+            put("userinfo_signed_response_alg", json!(algorithm.name()));
+        }
+        for (name, value) in json!(self.code_flow.about).as_object().into_iter().flatten() {
+            put(name, value.clone());
+        }
         for (name, value) in json!(self.logout).as_object().into_iter().flatten() {
             put(name, value.clone());
         }
@@ -363,6 +410,9 @@ impl Client {
             Some(KeySource::Value(keys)) => put("jwks", keys.json().clone()),
             None => {}
         }
+        if let Some(principal) = self.authentication.principal() {
+            put("kerberos_principal", json!(principal.to_string()));
+        }
         if let Some(name) = self.authentication.certificate_name() {
             put(name.member(), json!(name.value()));
         }
@@ -376,6 +426,7 @@ impl Client {
             audiences: self.audiences.clone(),
             consent: flow.consent,
             exchange: self.exchange.clone(),
+            nonce_optional: flow.nonce_optional,
             pkce_optional: flow.pkce_optional,
             profile: self.profile,
             refresh_lifetime_seconds: flow.refresh_lifetime_seconds,

@@ -1,5 +1,6 @@
 //! What a client is: its id, how it proves who it is, and what it may ask for.
 
+mod about;
 mod authentication;
 mod certificate;
 mod code_flow;
@@ -9,6 +10,7 @@ mod jwks_uri;
 mod logout;
 pub mod metadata;
 mod origin;
+mod principal;
 mod profile;
 mod secret;
 mod subject;
@@ -25,6 +27,7 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::store::{Kind, Record, Store, Version};
 
+pub use about::About;
 pub use authentication::{AssertionAudience, AssertionKeys, AuthMethod, Authentication};
 pub(crate) use certificate::sha256;
 pub use certificate::{CertificateName, ClientKeys};
@@ -34,6 +37,7 @@ pub use https_uri::HttpsUri;
 pub use jwks_uri::KeySource;
 pub use logout::Logout;
 pub use origin::Origin;
+pub use principal::Principal;
 pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 pub use subject::SubjectType;
@@ -180,6 +184,8 @@ struct Body {
     jwks: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kerberos_principal: Option<String>,
     #[serde(default, skip_serializing_if = "Logout::is_none")]
     logout: Logout,
     name: String,
@@ -263,6 +269,7 @@ impl Client {
                 .map(|algorithm| algorithm.name().to_owned()),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
+            kerberos_principal: self.authentication.principal().map(Principal::to_string),
             logout: self.logout.clone(),
             name: self.name.clone(),
             origin: self.origin,
@@ -344,6 +351,7 @@ impl Body {
             AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
             AuthMethod::ClientSecretJwt => Authentication::ClientSecretJwt(self.shared_secret()?),
             AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
+            AuthMethod::KerberosClientAuth => Authentication::KerberosClientAuth(self.principal()?),
             AuthMethod::None => Authentication::None,
             AuthMethod::PrivateKeyJwt => {
                 let audience = self.assertion_audience.unwrap_or_default();
@@ -376,6 +384,11 @@ impl Body {
             audience: self.assertion_audience.unwrap_or_default(),
             sealed: sealed.ok_or("its sealed secret is missing")?,
         })
+    }
+
+    fn principal(&self) -> Result<Principal, String> {
+        let text = self.kerberos_principal.as_deref().ok_or("its principal is missing")?;
+        Principal::parse(text).map_err(|what| format!("its principal {what}"))
     }
 
     /// RFC 8705 §2.1.2: one name, and no second.

@@ -100,6 +100,9 @@ fn read(app: &App, asked: &Asked) -> Result<authorize::Request, Refused> {
 async fn go_on(app: &App, headers: &HeaderMap, asked: &Asked, agreed: bool) -> Result<Response, Refusal> {
     let request = match read(app, asked) {
         Ok(request) => request,
+        Err(Refused::Client(_, error)) if !may_send_on(app, headers, asked).await? => {
+            return Err(error.into());
+        }
         Err(refused) => return Ok(refused_response(refused)),
     };
     // From here on the client's address is good: it is told of whatever fails (RFC 6749 §4.1.2.1). But it has its
@@ -109,6 +112,15 @@ async fn go_on(app: &App, headers: &HeaderMap, asked: &Asked, agreed: bool) -> R
         Err(error) if error.code == Code::InvalidRequestUri => Err(error.into()),
         Err(error) => Ok(back(&request.refuse(&error, &app.issuer), request.client(), Some(error))),
     }
+}
+
+/// Whether an error may send somebody on who has not signed in.
+/// RFC 9700 §4.11.2: to whom the operator has registered, or where no page was asked for; not to whoever registered itself.
+async fn may_send_on(app: &App, headers: &HeaderMap, asked: &Asked) -> Result<bool, OAuthError> {
+    let (parameters, snapshot) = (asked.parameters(), app.live.snapshot_owned());
+    let client = parameters.value("client_id").and_then(|id| snapshot.clients.by_id(id));
+    let trusted = client.is_some_and(|client| client.registration.is_none());
+    Ok(trusted || parameters.value("prompt") == Some("none") || session_of(app, headers).await?.is_some())
 }
 
 async fn step(
@@ -125,7 +137,14 @@ async fn step(
         None => Vec::new(),
     };
     let client = request.client();
-    match (authorize::next(request, session.as_ref(), &consented, agreed, &app.issuer), session) {
+    let pairwise_key = &app.live.flow_keys().pairwise;
+    let next = match &session {
+        Some(session) if request.is_for_another(session, pairwise_key) => {
+            authorize::next_for_another(request, &app.issuer)
+        }
+        _ => authorize::next(request, session.as_ref(), &consented, agreed, &app.issuer),
+    };
+    match (next, session) {
         (Next::Tell(redirect, error), _) => {
             request.use_up(store, now).await?;
             Ok(back(&redirect, client, Some(error)))
@@ -167,6 +186,7 @@ fn ask_consent(
     let token = form_token(app, headers, &purpose(session, continue_query))?;
     let mut response = pages::consent(&Consent {
         client_name: name_of(request.client()),
+        links: &request.client().code_flow.about.links(),
         username: &session.username,
         scopes: &scopes,
         continue_query,

@@ -75,6 +75,8 @@ fn text(app: &App, now: UnixSeconds) -> String {
     text.single("sealstone_verifications_waiting", "gauge", help, app.verifiers.waiting() as f64);
     let help = "Passwords that are hashed or wait for it.";
     text.single("sealstone_passwords_waiting", "gauge", help, app.people.passwords.in_line() as f64);
+    let help = "How often ML-DSA tokens were signed side by side.";
+    text.single("sealstone_signed_together_total", "counter", help, app.signers.together() as f64);
     if let Some(audit) = &app.audit {
         let help = "Requests whose events wait to be written.";
         text.single("sealstone_audit_waiting", "gauge", help, audit.backlog() as f64);

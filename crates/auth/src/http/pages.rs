@@ -19,6 +19,7 @@ use hyper::header::{
 use hyper::http::HeaderValue;
 use hyper::{HeaderMap, StatusCode};
 
+use crate::client::HttpsUri;
 use crate::people::Passkey;
 
 /// The login page. Posts `username`, `password`, `continue_query` and `form_token` to `login`.
@@ -27,6 +28,8 @@ use crate::people::Passkey;
 pub(crate) struct Login<'a> {
     /// Who asks; empty if nobody does.
     pub(crate) client_name: &'a str,
+    /// What it says of itself.
+    pub(crate) links: &'a [(&'static str, &'a HttpsUri)],
     /// What was typed before, or is known already.
     pub(crate) username: Option<&'a str>,
     /// Why the last attempt did not succeed: a sentence for the person.
@@ -76,6 +79,8 @@ pub(crate) struct Passkeys<'a> {
 pub(crate) struct Consent<'a> {
     /// Who asks.
     pub(crate) client_name: &'a str,
+    /// What it says of itself.
+    pub(crate) links: &'a [(&'static str, &'a HttpsUri)],
     /// Who is signed in.
     pub(crate) username: &'a str,
     /// What is asked for: names, and what they mean to a person. Without a meaning the name is shown.

@@ -233,6 +233,7 @@ pub(super) fn login_page(
     let client = id.and_then(|id| snapshot.clients.by_id(id));
     let client_name =
         client.map_or("", |client| if client.name.is_empty() { &client.id } else { &client.name });
+    let links = client.map(|client| client.code_flow.about.links()).unwrap_or_default();
     let form_token = token.text();
     let challenge = match token.challenge(app, LOGIN) {
         Ok(challenge) => challenge,
@@ -241,8 +242,15 @@ pub(super) fn login_page(
     let party = app.people.party.as_ref();
     let passkey = party.map(|party| AskPasskey { challenge: &challenge, rp: &party.id });
     let failed = failed_because;
-    let mut response =
-        pages::login(&Login { client_name, username, failed, continue_query, form_token, passkey });
+    let mut response = pages::login(&Login {
+        client_name,
+        links: &links,
+        username,
+        failed,
+        continue_query,
+        form_token,
+        passkey,
+    });
     token.set_on(&app.issuer, &mut response);
     response
 }

@@ -38,5 +38,12 @@ async fn claims(
     let client = token.client_id().to_owned();
     let by = |error| Refusal::OAuth { error, client: Some(client.clone()) };
     let claims = userinfo::answer(&token, app.live.store(), app.clock.now()).await.map_err(by)?;
-    answer::json_for(&client, &claims)
+    let registered = snapshot.clients.by_id(&client);
+    match registered.and_then(|known| Some((known, known.code_flow.userinfo_signed_response_alg?))) {
+        None => answer::json_for(&client, &claims),
+        Some((known, algorithm)) => {
+            let signed = userinfo::sign(&claims, known, algorithm, &snapshot, &app.issuer).map_err(by)?;
+            Ok(answer::jwt_for(&client, signed))
+        }
+    }
 }

@@ -151,7 +151,7 @@ impl Asked {
     }
 
     /// What counts.
-    pub(super) fn parameters(&self) -> &Parameters {
+    pub(crate) fn parameters(&self) -> &Parameters {
         &self.counts
     }
 

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use super::asked::{self, Asked};
 use super::granted::{self, Granted};
 use super::redirect::{Redirect, ResponseMode};
-use super::{Code, OAuthError, Parameters, claims_request, target};
+use super::{Code, OAuthError, Parameters, claims_request, id_token, subject, target};
 use crate::Error;
 use crate::client::{Client, Consent, Grant};
 use crate::clock::{Randomness, later, random_id, random_secret};
@@ -44,6 +44,8 @@ pub struct Request {
     /// The person must have signed in at or after this moment.
     signed_in_since: Option<UnixSeconds>,
     login_hint: Option<String>,
+    /// Who is meant: the `sub` of an ID token that the client got before.
+    hinted: Option<String>,
     mode: ResponseMode,
     nonce: Option<String>,
     prompt: Prompt,
@@ -115,8 +117,9 @@ impl Request {
         let mode = ResponseMode::asked(parameters, &redirect_uri).map_err(tell)?;
         let tell = |error| Refused::Client(Redirect::to(&redirect_uri, state, issuer).by(mode), error);
         let details = Self::details(parameters, &client, issuer, key, now).map_err(tell)?;
+        let hinted = hinted(parameters, &client, snapshot, issuer, now).map_err(tell)?;
         let pushed = asked.pushed().map(str::to_owned);
-        Ok(Self { client, mode, pushed, redirect_uri, state: state.map(str::to_owned), ..details })
+        Ok(Self { client, hinted, mode, pushed, redirect_uri, state: state.map(str::to_owned), ..details })
     }
 
     fn details(
@@ -159,6 +162,7 @@ impl Request {
             dpop_jkt: value("dpop_jkt"),
             signed_in_since: signed_in_since(parameters, client, key, now)?,
             login_hint: value("login_hint"),
+            hinted: None,
             mode: ResponseMode::default(),
             nonce,
             prompt: prompt(parameters)?,
@@ -178,6 +182,12 @@ impl Request {
     /// Who the client thinks will sign in.
     pub fn login_hint(&self) -> Option<&str> {
         self.login_hint.as_deref()
+    }
+
+    /// Whether it is about somebody else than the person who has signed in: `id_token_hint`, OpenID Connect Core §3.1.2.1.
+    pub fn is_for_another(&self, session: &Session, pairwise_key: &hmac::Key) -> bool {
+        let known_as = subject::at(&self.client, &session.sub, pairwise_key);
+        self.hinted.as_ref().is_some_and(|hinted| *hinted != known_as)
     }
 
     /// What it asks for.
@@ -234,7 +244,7 @@ fn destination(parameters: &Parameters, snapshot: &Snapshot) -> Result<(Arc<Clie
 }
 
 /// RFC 7636 §4.2 and §4.3; RFC 9700 §2.1.1: S256 and nothing else, and no request without it but from a client that is
-/// registered so and sends a nonce.
+/// registered so and sends a nonce, or is registered to do without that too.
 fn challenge(
     parameters: &Parameters,
     client: &Client,
@@ -243,7 +253,8 @@ fn challenge(
     let invalid = |what: &'static str| OAuthError::new(Code::InvalidRequest, what);
     let method = parameters.value("code_challenge_method");
     let Some(challenge) = parameters.value("code_challenge") else {
-        let optional = client.code_flow.pkce_optional && has_nonce && method.is_none();
+        let flow = &client.code_flow;
+        let optional = flow.pkce_optional && (has_nonce || flow.nonce_optional) && method.is_none();
         return match optional {
             true => Ok(None),
             false => Err(invalid("`code_challenge` is missing: this server demands PKCE")),
@@ -267,6 +278,24 @@ fn prompt(parameters: &Parameters) -> Result<Prompt, OAuthError> {
         return Err(OAuthError::new(Code::InvalidRequest, "`prompt` has `none` and something besides"));
     }
     Ok(Prompt { consent: names.contains(&"consent"), none })
+}
+
+/// The `sub` of `id_token_hint`: an ID token that this client got of this server, however old.
+/// OpenID Connect Core §3.1.2.1.
+/// Errors: `invalid_request` for anything else; a client whose token's key has left the JWK set leaves it out.
+fn hinted(
+    parameters: &Parameters,
+    client: &Client,
+    snapshot: &Snapshot,
+    issuer: &Issuer,
+    now: UnixSeconds,
+) -> Result<Option<String>, OAuthError> {
+    let Some(token) = parameters.value("id_token_hint") else { return Ok(None) };
+    let hint = id_token::read(token, snapshot, issuer, now).filter(|hint| hint.client.id == client.id);
+    let invalid = || {
+        OAuthError::new(Code::InvalidRequest, "`id_token_hint` is no ID token of the client from this server")
+    };
+    hint.map(|hint| Some(hint.sub)).ok_or_else(invalid)
 }
 
 /// Since when the person must have signed in: `prompt=login` and `max_age` say it (OpenID Connect Core §3.1.2.1), until
@@ -362,6 +391,19 @@ pub fn next(
         (true, _) => Next::Issue,
         (false, false) => Next::AskConsent,
         (false, true) => tell(Code::ConsentRequired, "the person has not agreed yet"),
+    }
+}
+
+/// What happens while somebody else than the person that the client means has signed in, or nobody has.
+/// OpenID Connect Core §3.1.2.1: they may sign in now; who has done so for this very request and is another is told of.
+pub fn next_for_another(request: &Request, issuer: &Issuer) -> Next {
+    match request.prompt.none || request.shown {
+        false => Next::SignIn,
+        true => {
+            let error =
+                OAuthError::new(Code::LoginRequired, "the person of `id_token_hint` has not signed in");
+            Next::Tell(request.refuse(&error, issuer), error)
+        }
     }
 }
 

@@ -89,6 +89,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
         "token_endpoint_auth_methods_supported": methods,
         "token_endpoint_auth_signing_alg_values_supported": assertions,
         "userinfo_endpoint": issuer.endpoint(USERINFO),
+        "userinfo_signing_alg_values_supported": names,
     })
 }
 

@@ -4,11 +4,8 @@
 //! person is asked. Nobody is sent on to an address that the client has not registered.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use sealstone_jose::UnixSeconds;
-use sealstone_jose::jws::Unverified;
-use sealstone_jose::jwt::Rules;
 
 use super::{Code, OAuthError, Parameters, granted, id_token};
 use crate::client::Client;
@@ -54,7 +51,7 @@ impl Request {
     ) -> Result<Self, OAuthError> {
         let invalid = |what: &'static str| OAuthError::new(Code::InvalidRequest, what);
         let sent = parameters.value("id_token_hint");
-        let hint = sent.and_then(|token| open(token, snapshot, issuer, now));
+        let hint = sent.and_then(|token| id_token::read(token, snapshot, issuer, now));
         let named = match parameters.value("client_id") {
             None => None,
             Some(id) => {
@@ -103,26 +100,6 @@ impl Request {
     pub fn location(&self, agreed: bool) -> Option<&str> {
         self.location.as_deref().filter(|_| agreed || self.hinted.is_some())
     }
-}
-
-/// What an ID token shows.
-struct Hint {
-    client: Arc<Client>,
-    sid: String,
-}
-
-/// Reads an ID token of ours, however old: §2. Keys that have left the JWK set sign for nobody any more.
-fn open(token: &str, snapshot: &Snapshot, issuer: &Issuer, now: UnixSeconds) -> Option<Hint> {
-    let unverified = Unverified::parse(token).ok()?;
-    let key = snapshot.keys.by_kid(unverified.header().kid()?)?;
-    let verified = unverified.verify(key.public()).ok()?;
-    let rules = Rules::new().issuer(issuer.as_str()).any_audience().typ(id_token::TYP).leeway(Duration::MAX);
-    let token = rules.check(verified, now).ok()?;
-    let claims = token.claims();
-    let (&[id], sid) = (claims.audiences().as_slice(), claims.text("sid")?) else { return None };
-    let client = snapshot.clients.by_id(id)?;
-    // An ID token of a client that had this id before says nothing of this one.
-    (client.created_at <= claims.issued()?).then(|| Hint { client: Arc::clone(client), sid: sid.to_owned() })
 }
 
 /// §3: the address with `state` as it came; a query that was registered stays.

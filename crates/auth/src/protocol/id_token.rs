@@ -1,18 +1,23 @@
 //! ID tokens, OpenID Connect Core §2: who signed in, said to the client.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use aws_lc_rs::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use sealstone_jose::Algorithm;
-use sealstone_jose::jwt::{self, Claims};
+use sealstone_jose::jws::Unverified;
+use sealstone_jose::jwt::{Claims, Rules};
+use sealstone_jose::{Algorithm, UnixSeconds};
 use serde_json::Value;
 
 use super::granted::{self, Granted};
 use super::token::Ground;
 use super::{OAuthError, subject};
-use crate::Error;
 use crate::client::Client;
 use crate::clock::later;
+use crate::issuer::Issuer;
+use crate::snapshot::Snapshot;
 
 /// How long a client may take to read it. It says what was true when it was signed, and opens nothing.
 const LIFETIME_SECONDS: u64 = 300;
@@ -22,7 +27,7 @@ pub(crate) const TYP: &str = "JWT";
 /// Issues an ID token.
 /// OpenID Connect Core §2; §3.1.3.6 for `at_hash`. It never says more of the person than `sub`: the userinfo endpoint
 /// does (§5.4).
-pub(crate) fn issue(
+pub(crate) async fn issue(
     granted: &Granted,
     nonce: Option<&str>,
     access_token: &str,
@@ -50,7 +55,30 @@ pub(crate) fn issue(
     if let Some(hash) = half_hash(client.algorithm, access_token) {
         claims = claims.with("at_hash", hash);
     }
-    jwt::sign(key.private(), TYP, &claims).map_err(|cause| Error::Key { what: cause.to_string() }.into())
+    Ok(ground.sign(key, TYP, &claims).await?)
+}
+
+/// What an ID token shows that came back as a hint.
+pub(crate) struct Hint {
+    pub(crate) client: Arc<Client>,
+    pub(crate) sid: String,
+    pub(crate) sub: String,
+}
+
+/// Reads an ID token of ours, however old: OpenID Connect Core §3.1.2.1, RP-Initiated Logout §2. Keys that have left the
+/// JWK set sign for nobody any more.
+pub(crate) fn read(token: &str, snapshot: &Snapshot, issuer: &Issuer, now: UnixSeconds) -> Option<Hint> {
+    let unverified = Unverified::parse(token).ok()?;
+    let key = snapshot.keys.by_kid(unverified.header().kid()?)?;
+    let verified = unverified.verify(key.public()).ok()?;
+    let rules = Rules::new().issuer(issuer.as_str()).any_audience().typ(TYP).leeway(Duration::MAX);
+    let token = rules.check(verified, now).ok()?;
+    let claims = token.claims();
+    let (&[id], sid) = (claims.audiences().as_slice(), claims.text("sid")?) else { return None };
+    let client = snapshot.clients.by_id(id)?;
+    // An ID token of a client that had this id before says nothing of this one.
+    (client.created_at <= claims.issued()?).then_some(())?;
+    Some(Hint { client: Arc::clone(client), sid: sid.to_owned(), sub: claims.text("sub")?.to_owned() })
 }
 
 /// The left half of the hash that the algorithm's name says. For Ed25519 and ML-DSA no document says which that is, and

@@ -7,9 +7,9 @@ use zeroize::Zeroizing;
 
 use super::{Code, OAuthError};
 use crate::Error;
-use crate::admin::{Admin, NewClient};
+use crate::admin::{Admin, NewAuthentication, NewClient};
 use crate::client::metadata::{Fault, Metadata, plain};
-use crate::client::{Client, ClientSecret, Clients, Grant};
+use crate::client::{AssertionAudience, AssertionKeys, Client, ClientSecret, Clients, Grant};
 use crate::config::Registration;
 
 /// The scope of an initial access token, RFC 7591 §3: an access token of this server, for this server.
@@ -112,7 +112,10 @@ fn read(metadata: &Metadata, policy: &Registration, admin: &Admin) -> Result<New
         scopes.remove("offline_access");
         grants.remove(&Grant::RefreshToken);
     }
-    let authentication = metadata.authentication()?;
+    let mut authentication = metadata.authentication()?;
+    if policy.token_endpoint_audience {
+        name_the_token_endpoint(&mut authentication);
+    }
     let public = authentication.method() == crate::client::AuthMethod::None;
     let mut new = NewClient {
         algorithm: algorithm(metadata, admin.algorithms())?,
@@ -126,13 +129,24 @@ fn read(metadata: &Metadata, policy: &Registration, admin: &Admin) -> Result<New
         tls_client_certificate_bound_access_tokens: metadata.tls_client_certificate_bound_access_tokens,
         ..NewClient::default()
     };
+    new.code_flow.about = metadata.about()?;
     new.code_flow.redirect_uris = metadata.redirect_uris()?;
     new.code_flow.require_pushed_authorization_requests = metadata.require_pushed_authorization_requests;
     new.code_flow.require_signed_request_object = metadata.require_signed_request_object;
     new.code_flow.request_object_signing_alg = metadata.request_object_signing_alg()?;
     new.introspection_signed_response_alg = metadata.introspection_signed_response_alg()?;
+    new.code_flow.userinfo_signed_response_alg = metadata.userinfo_signed_response_alg()?;
     new.code_flow.pkce_optional = policy.pkce_optional && !public;
     Ok(new)
+}
+
+/// Lets assertions name the token endpoint, RFC 7523 §3, item 3.
+fn name_the_token_endpoint(authentication: &mut NewAuthentication) {
+    if let NewAuthentication::ClientSecretJwt(_, audience)
+    | NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, .. }) = authentication
+    {
+        *audience = AssertionAudience::IssuerOrTokenEndpoint;
+    }
 }
 
 /// What signs the client's tokens. Where nothing is said: RS256, as OpenID Connect Registration §2 has it, or else what

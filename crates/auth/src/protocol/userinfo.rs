@@ -1,10 +1,15 @@
 //! The userinfo endpoint, OpenID Connect Core §5.3: what the person's claims are, for a client that may know them.
 
-use sealstone_jose::UnixSeconds;
+use sealstone_jose::jwt::{self, Claims};
+use sealstone_jose::{Algorithm, UnixSeconds};
 use serde_json::{Map, Value};
 
 use super::access_token::OwnToken;
-use super::{Code, OAuthError, subject};
+use super::{Code, OAuthError, id_token, subject};
+use crate::Error;
+use crate::client::Client;
+use crate::issuer::Issuer;
+use crate::snapshot::Snapshot;
 use crate::store::Store;
 
 /// The claims, by the scopes of the token.
@@ -30,4 +35,28 @@ pub async fn answer(token: &OwnToken, store: &dyn Store, now: UnixSeconds) -> Re
         claims.insert("email_verified".into(), person.email_verified.into());
     }
     Ok(Value::Object(claims))
+}
+
+/// The same as a signed token, for a client that is registered so.
+/// §5.3.2: `iss` and `aud` besides. It has neither `iat` nor `exp`, so that it passes for no ID token.
+/// Errors: `server_error` where the algorithm was disabled since.
+pub fn sign(
+    claims: &Value,
+    client: &Client,
+    algorithm: Algorithm,
+    snapshot: &Snapshot,
+    issuer: &Issuer,
+) -> Result<String, OAuthError> {
+    let key = snapshot.keys.active(algorithm).ok_or_else(|| {
+        let hint = format!(
+            "`tokens.algorithms` does not enable {algorithm}, which client `{}` is to have",
+            client.id
+        );
+        OAuthError::new(Code::ServerError, "the server could not answer").hint(hint)
+    })?;
+    let known = claims.as_object().into_iter().flatten();
+    let said = known.fold(Claims::new(), |said, (name, value)| said.with(name, value.clone()));
+    let said = said.with("iss", issuer.as_str()).with("aud", client.id.as_str());
+    jwt::sign(key.private(), id_token::TYP, &said)
+        .map_err(|cause| Error::Key { what: cause.to_string() }.into())
 }

@@ -181,7 +181,8 @@ fn a_hash_is_read_strictly() {
 #[test]
 fn a_password_has_bounds() {
     let new = |text: &str| Password::new(text).map(drop);
-    assert_eq!(new("1234567"), Err("is shorter than 8 bytes"));
+    assert_eq!(new("1234567"), Err("is shorter than 8 characters"));
+    assert_eq!(new("ééééééé"), Err("is shorter than 8 characters"), "of 14 bytes");
     assert_eq!(new("12345678"), Ok(()));
     assert_eq!(new(&"x".repeat(1024)), Ok(()));
     assert_eq!(new(&"x".repeat(1025)), Err("is longer than 1024 bytes"));

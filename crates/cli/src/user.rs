@@ -43,7 +43,7 @@ The password is asked for twice, and is not shown. --password-stdin reads it fro
 up to the end of its first line. It is never an argument or an environment variable: other users of the \
 machine could read those.
 
-A password has 8 to 1024 bytes; length is what counts, so take a sentence. The server keeps a hash of it \
+A password has 8 characters or more, and at most 1024 bytes; length is what counts, so take a sentence. The server keeps a hash of it \
 (argon2id, the cost is `[passwords]` in the configuration). A username has 1 to 64 of the characters a to z, 0 \
 to 9 and . _ - @ +, and upper case is the same as lower case. A running server knows the user at once.")]
 pub(crate) struct Add {
@@ -211,7 +211,10 @@ impl PasswordSource {
 
 fn checked(text: &str) -> Result<Password, Error> {
     Password::new(text).map_err(|what| {
-        Error::usage(format!("the password {what}"), "8 to 1024 bytes; length is what counts")
+        Error::usage(
+            format!("the password {what}"),
+            "8 characters or more, at most 1024 bytes; length is what counts",
+        )
     })
 }
 

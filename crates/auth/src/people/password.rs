@@ -16,7 +16,7 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::clock::Randomness;
 
-/// The fewest bytes of a password that may be set. NIST SP 800-63B §3.1.1.2: at least 8 characters.
+/// The fewest characters of a password that may be set, each a code point. NIST SP 800-63B §3.1.1.2.
 pub const PASSWORD_MIN: usize = 8;
 /// The most bytes of a password that may be set.
 pub const PASSWORD_MAX: usize = 1024;
@@ -31,9 +31,9 @@ impl Password {
     /// Errors: what is wrong, to follow the word "password".
     pub fn new(text: &str) -> Result<Self, &'static str> {
         let password = Self::typed(text);
-        match password.0.len() {
-            0..PASSWORD_MIN => Err("is shorter than 8 bytes"),
-            PASSWORD_MIN..=PASSWORD_MAX => Ok(password),
+        match (text.chars().count(), password.0.len()) {
+            (0..PASSWORD_MIN, _) => Err("is shorter than 8 characters"),
+            (_, 0..=PASSWORD_MAX) => Ok(password),
             _ => Err("is longer than 1024 bytes"),
         }
     }

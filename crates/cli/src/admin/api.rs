@@ -78,6 +78,11 @@ impl Api {
         self.ask(Method::POST, address, Some(body)).await
     }
 
+    /// A POST whose address says everything.
+    pub(super) async fn act(&mut self, address: &[&str]) -> Result<Value, Error> {
+        self.ask(Method::POST, address, None).await
+    }
+
     pub(super) async fn put(&mut self, address: &[&str], body: Zeroizing<Vec<u8>>) -> Result<Value, Error> {
         self.ask(Method::PUT, address, Some(body)).await
     }

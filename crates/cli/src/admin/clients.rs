@@ -182,8 +182,7 @@ pub(super) async fn run(command: Command, access: &Access, terminal: &mut Termin
         Command::Change(options) => change(*options, access, terminal).await,
         Command::Secret(Secret { id, secret }) => {
             let out = secret.target()?;
-            let body = body_of(&json!({}))?;
-            let client = access.open(terminal).await?.post(&["clients", &id, "secret"], body).await?;
+            let client = access.open(terminal).await?.act(&["clients", &id, "secret"]).await?;
             say(client, "has a new secret; the old one is over", out, &secret, access, terminal)
         }
         Command::Remove(Named { id }) => {

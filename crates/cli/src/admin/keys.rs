@@ -68,7 +68,7 @@ pub(super) async fn run(command: Command, access: &Access, terminal: &mut Termin
         }
         Command::Retire(Retire { key }) => {
             let address = ["keys", key.as_str(), "retirement"];
-            let key = access.open(terminal).await?.post(&address, body_of(&json!({}))?).await?;
+            let key = access.open(terminal).await?.act(&address).await?;
             match access.json {
                 true => terminal.json(&key),
                 false => {

@@ -50,7 +50,7 @@ Examples:
   sealstone admin user add dave --no-password
 
 The password is asked for twice, and is not shown. It is never an argument or an environment variable: other users of \
-the machine could read those. It has 8 to 1024 bytes; length is what counts, so take a sentence.")]
+the machine could read those. It has 8 characters or more; length is what counts, so take a sentence.")]
 pub(super) struct Add {
     /// What the user signs in with
     #[arg(value_name = "USERNAME")]

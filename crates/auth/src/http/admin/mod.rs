@@ -155,9 +155,9 @@ async fn endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Respon
             let what = "the access token is not one that a client has got for itself";
             return Err(refused(OAuthError::new(Code::InsufficientScope, what)));
         }
-        let body = match *method {
-            Method::POST | Method::PUT => read_json(&head.headers, body, &app).await?,
-            _ => Vec::new(),
+        let body = match asked.has_body() {
+            true => read_json(&head.headers, body, &app).await?,
+            false => Vec::new(),
         };
         let page = Page::of(head.uri.query().unwrap_or_default()).map_err(refused)?;
         let done = asked.carry_out(&app, &by, &body, page).await;
@@ -204,6 +204,12 @@ impl Asked {
         let place = pattern.split('/').zip(address.split('/')).find(|(part, _)| part.starts_with('{'));
         let place = place.map_or(Some(String::new()), |(_, text)| decoded(text));
         Ok(Self { area, method, pattern, place: Zeroizing::new(place.ok_or(Refusal::NotFound)?) })
+    }
+
+    /// Whether it is told something; a body that comes with another request is not read.
+    fn has_body(&self) -> bool {
+        let said_by_the_address = ["/clients/{id}/secret", "/keys/{kid}/retirement"].contains(&self.pattern);
+        matches!(self.method, "POST" | "PUT") && !said_by_the_address
     }
 
     async fn carry_out(self, app: &App, by: &str, body: &[u8], page: Page) -> Result<Response, Refusal> {
@@ -438,6 +444,12 @@ mod tests {
             {
                 let scope = operation["security"][0]["token"][0].as_str().unwrap();
                 said.push((method.to_uppercase(), path.clone(), scope.to_owned()));
+                let asked = Asked::find(&Method::from_bytes(method.to_uppercase().as_bytes()).unwrap(), path);
+                assert_eq!(
+                    asked.unwrap().has_body(),
+                    operation.get("requestBody").is_some(),
+                    "{method} {path}"
+                );
             }
         }
         let mut table: Vec<_> = ADDRESSES

@@ -106,6 +106,8 @@ pub struct NewClient {
     pub grants: BTreeSet<Grant>,
     /// Its identifier; `None` draws one.
     pub id: Option<String>,
+    /// What signs introspections that it asks for as JWTs, RFC 9701 §6; `None`: what signs its tokens.
+    pub introspection_signed_response_alg: Option<Algorithm>,
     /// How it takes part when a person signs out.
     pub logout: Logout,
     /// A name for people.
@@ -175,6 +177,7 @@ impl Default for NewClient {
             tls_client_certificate_bound_access_tokens: false,
             grants: BTreeSet::from([Grant::ClientCredentials]),
             id: None,
+            introspection_signed_response_alg: None,
             logout: Logout::default(),
             name: String::new(),
             profile: None,
@@ -543,14 +546,19 @@ impl Admin {
         check_grants(new)?;
         profile::check(new)?;
         profile::check_request_objects(new)?;
-        let signing = [Some(new.algorithm), new.code_flow.userinfo_signed_response_alg];
-        if let Some(missing) = signing.into_iter().flatten().find(|one| !self.algorithms.contains(one)) {
+        let algorithms = [
+            Some(new.algorithm),
+            new.code_flow.userinfo_signed_response_alg,
+            new.introspection_signed_response_alg,
+        ];
+        let missing = algorithms.into_iter().flatten().find(|algorithm| !self.algorithms.contains(algorithm));
+        if let Some(algorithm) = missing {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
                 "enabled are {}; `tokens.algorithms` in the configuration enables more",
                 enabled.join(", ")
             );
-            return invalid("algorithm", format!("{} is not enabled", missing.name()), &hint);
+            return invalid("algorithm", format!("{} is not enabled", algorithm.name()), &hint);
         }
         if new.token_lifetime_seconds == 0 || new.token_lifetime_seconds > self.max_lifetime_seconds {
             let hint = format!(
@@ -589,6 +597,7 @@ fn made(
         exchange: new.exchange,
         grants: new.grants,
         id: id.to_owned(),
+        introspection_signed_response_alg: new.introspection_signed_response_alg,
         logout: new.logout,
         name: new.name,
         profile: new.profile,

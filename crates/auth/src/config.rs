@@ -48,6 +48,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// The logs.
     pub log: Log,
+    /// What monitoring reads.
+    pub metrics: Metrics,
     /// What the server fetches.
     pub outbound: Outbound,
     /// Pushed authorization requests.
@@ -198,6 +200,15 @@ pub enum LogLevel {
     Debug,
 }
 
+/// `[metrics]`: what monitoring reads (docs/metrics.md).
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Metrics {
+    /// Where `GET /metrics` is answered, over plain HTTP and to whoever asks: as a rule a loopback address, as in
+    /// `127.0.0.1:9464`. Without it, nowhere.
+    pub listen: Option<SocketAddr>,
+}
+
 /// `[outbound]`: what the server fetches because a client's registration says so (`jwks_uri`). Over HTTPS and TLS 1.3,
 /// without a proxy.
 #[derive(Clone, Debug, Deserialize)]
@@ -337,6 +348,9 @@ pub struct Tokens {
     pub algorithms: Vec<Algorithm>,
     /// The longest lifetime that a client may have; also how long a retiring key stays published.
     pub max_lifetime_seconds: NonZeroU64,
+    /// How many ML-DSA tokens of requests that are answered at the same time are signed side by side at most; 1 signs each
+    /// alone.
+    pub sign_together: NonZeroUsize,
 }
 
 impl Default for Config {
@@ -353,6 +367,7 @@ impl Default for Config {
             limits: Limits::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
             log: Log::default(),
+            metrics: Metrics::default(),
             outbound: Outbound::default(),
             par: Par::default(),
             passwords: Passwords::default(),
@@ -479,7 +494,11 @@ impl Default for Store {
 
 impl Default for Tokens {
     fn default() -> Self {
-        Self { algorithms: vec![Algorithm::MlDsa65, Algorithm::Es256], max_lifetime_seconds: seconds(86_400) }
+        Self {
+            algorithms: vec![Algorithm::MlDsa65, Algorithm::Es256],
+            max_lifetime_seconds: seconds(86_400),
+            sign_together: NonZeroUsize::MIN.saturating_add(31),
+        }
     }
 }
 

@@ -23,7 +23,9 @@
 //! | [`snapshot`] | what the token path reads | who asks |
 //! | [`store`] | versioned records | what they mean |
 //! | [`outbound`] | what a client publishes elsewhere | what it is for |
+//! | `metrics` | what was counted | whose it was |
 //! | [`limits`] | how often somebody may ask | who it is |
+//! | [`signers`] | signatures side by side | what is signed |
 //! | [`verifiers`] | threads for the signatures of others | whose they are |
 //! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
@@ -46,10 +48,12 @@ mod issuer;
 pub mod keys;
 pub mod limits;
 pub mod log;
+mod metrics;
 pub mod outbound;
 pub mod people;
 pub mod protocol;
 mod run;
+pub mod signers;
 pub mod snapshot;
 pub mod store;
 pub mod tls;

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::net::SocketAddr;
 use std::num::NonZeroU64;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use sealstone_jose::UnixSeconds;
@@ -18,9 +18,11 @@ use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Gate, Limiters, Limits, Origins};
 use crate::issuer::Issuer;
 use crate::keys::{Policy, Stage};
+use crate::metrics::{Measured, Metrics};
 use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
 use crate::people::People;
 use crate::protocol::dpop::Dpop;
+use crate::signers::Signers;
 use crate::snapshot::Live;
 use crate::store::{Sqlite, Store};
 use crate::tls::{self, Identity, Terms};
@@ -70,6 +72,7 @@ pub struct Server {
     config: Config,
     listener: TcpListener,
     local_addr: SocketAddr,
+    monitoring: Option<TcpListener>,
     store: Arc<dyn Store>,
     tls: Option<Terms>,
     world: World,
@@ -93,6 +96,17 @@ impl Server {
         let store = match &world.store {
             Some(store) => Arc::clone(store),
             None => Arc::new(Sqlite::open(&data_dir::store(&config.data_dir))?),
+        };
+        let metrics = Arc::new(Metrics::default());
+        let store: Arc<dyn Store> = match config.metrics.listen {
+            Some(_) => Arc::new(Measured::new(store, Arc::clone(&metrics))),
+            None => store,
+        };
+        let monitoring = match config.metrics.listen {
+            Some(address) => {
+                Some(TcpListener::bind(address).await.map_err(|cause| Error::Listen { address, cause })?)
+            }
+            None => None,
         };
         let now = world.clock.now();
         let sealer = admin::sealer(&config.data_dir, &*store, &*world.randomness, now).await?;
@@ -134,19 +148,27 @@ impl Server {
             par_lifetime_seconds: config.par.lifetime_seconds.get(),
             people,
             metadata: http::metadata(&issuer, &config),
+            metrics,
             ready: AtomicBool::new(true),
+            refreshed_at: AtomicU64::new(now.0),
             registration: config.registration.clone(),
             request_timeout: seconds(config.http.request_timeout_seconds),
+            signers: Signers::new(config.tokens.sign_together),
             verifiers: Verifiers::for_this_machine(),
             issuer,
         });
         tracing::info!(issuer = %app.issuer, address = %local_addr, tls = tls.is_some(), "listening");
-        Ok(Self { app, certificate_pem, config, listener, local_addr, store, tls, world })
+        Ok(Self { app, certificate_pem, config, listener, local_addr, monitoring, store, tls, world })
     }
 
     /// The address that is listened on.
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
+    }
+
+    /// The address at which monitoring is answered, if it is.
+    pub fn metrics_addr(&self) -> Option<SocketAddr> {
+        self.monitoring.as_ref().and_then(|listener| listener.local_addr().ok())
     }
 
     /// The issuer identifier, also the base of every endpoint.
@@ -192,6 +214,9 @@ impl Server {
             outbound: Arc::new(Outbound::new(&self.config.outbound, Arc::clone(&self.world.resolver))),
         };
         beside.spawn(send_logouts(logouts, poll(&self.config)));
+        if let Some(listener) = self.monitoring {
+            beside.spawn(http::measured::serve(listener, Arc::clone(&self.app)));
+        }
         let announce = Duration::from_secs(self.config.shutdown.announce_seconds);
         if let Some(audit) = &self.app.audit {
             let mut stages: Vec<String> =
@@ -245,6 +270,9 @@ async fn upkeep(app: Arc<App>, clock: Arc<dyn Clock>, every: Duration) {
         ticks.tick().await;
         let now = clock.now();
         let mut done = app.live.refresh(now).await;
+        if done.is_ok() {
+            app.refreshed_at.store(now.0, Ordering::Relaxed);
+        }
         if done.is_ok() {
             done = app.live.rotate(now).await;
         }

@@ -51,6 +51,11 @@ impl Verifiers {
         Self::new(std::thread::available_parallelism().map_or(1, usize::from) / 2)
     }
 
+    /// How many wait.
+    pub fn waiting(&self) -> usize {
+        self.0.lines().waiting
+    }
+
     /// Does `work` on one of the threads, when it is `client`'s turn. If nobody waits for it any more then, it is not
     /// done.
     /// Errors: [`Busy`].

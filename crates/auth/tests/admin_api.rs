@@ -280,14 +280,37 @@ async fn each_role_opens_its_own() {
         }
     }
     assert!(asked > 300, "{asked}");
-    for (method, path, status) in [
-        ("GET", "/nothing", 404),
-        ("PATCH", "/clients", 405),
-        ("DELETE", "/keys", 405),
-        ("GET", "/clients/", 404),
+    for (method, path) in
+        [("GET", "/nothing"), ("GET", "/clients/"), ("GET", ""), ("POST", "/openapi.json/x")]
+    {
+        let answer = api.send(method, path, Value::Null).await;
+        assert_eq!((answer.status.as_u16(), answer.header("allow")), (404, ""), "{method} {path}");
+    }
+    api.server.stop().await;
+}
+
+/// What an address takes is said with each refusal of a method, and HEAD is taken where GET is.
+#[tokio::test]
+async fn rfc9110_s15_5_6_allow() {
+    let directory = tempfile::tempdir().unwrap();
+    let api = Api::start(directory.path()).await;
+    for (method, path, allow) in [
+        ("PATCH", "/clients", "GET,HEAD,POST"),
+        ("DELETE", "/keys", "GET,HEAD"),
+        ("GET", "/keys/rotation", "POST"),
+        ("HEAD", "/revocations", "POST"),
+        ("POST", "/clients/x", "GET,HEAD,PUT,DELETE"),
+        ("OPTIONS", "/users/x/sessions", "GET,HEAD,DELETE"),
+        ("DELETE", "/openapi.json", "GET,HEAD"),
     ] {
         let answer = api.send(method, path, Value::Null).await;
-        assert_eq!(answer.status.as_u16(), status, "{method} {path}");
+        assert_eq!((answer.status.as_u16(), answer.header("allow")), (405, allow), "{method} {path}");
+    }
+    for path in ["/clients", "/openapi.json"] {
+        let (head, get) =
+            (api.send("HEAD", path, Value::Null).await, api.send("GET", path, Value::Null).await);
+        assert_eq!((head.status.as_u16(), head.body.len()), (200, 0), "{path}");
+        assert_eq!(head.header("content-length"), get.body.len().to_string(), "{path}");
     }
     api.server.stop().await;
 }

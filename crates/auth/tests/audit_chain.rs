@@ -304,6 +304,28 @@ fn another_seal_key_opens_no_audit_key() {
     assert!(matches!(opened, Err(sealstone_auth::Error::Sealed { .. })));
 }
 
+/// Whatever a text is, it stays within its line and its bounds.
+#[test]
+fn texts_are_escaped_and_cut() {
+    let place = Place::new();
+    let audit = place.open();
+    let evil = "\n{\"n\":1}\",\"event\":\"token.issued\"\\\0\u{202e}";
+    let long = format!("{}ü", "x".repeat(252));
+    for text in [evil, &long, &"ü".repeat(5000), &"\0".repeat(10_000), ""] {
+        audit.note(vec![Event::new(What::TokenRefused, UnixSeconds(START)).with("why", text)]);
+    }
+    audit.close();
+    assert!(place.verify().is_good());
+    let text = fs::read_to_string(place.file()).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines.len(), 7, "opening, five events, a seal");
+    let said: Vec<&str> = lines[1..6].iter().map(|line| line["why"].as_str().unwrap()).collect();
+    assert_eq!((said[0], said[1], said[4]), (evil, long.as_str(), ""), "what fits is whole");
+    assert_eq!(said[2], format!("{}…", "ü".repeat(126)), "no letter is cut in two");
+    assert_eq!(said[3].len(), 256);
+    assert!(text.lines().all(|line| line.len() < 5000));
+}
+
 /// What docs/formats/audit.md says of a seal, done by hand: what anybody with FIPS 204 and SHA-256 can check.
 #[test]
 fn a_seal_is_checked_by_hand() {

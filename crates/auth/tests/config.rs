@@ -64,6 +64,8 @@ fn every_key_can_be_set() {
         pkce_optional = true
         scopes = ["openid"]
         token_endpoint_audience = true
+        [metrics]
+        listen = "127.0.0.1:9464"
         [shutdown]
         announce_seconds = 7
         grace_seconds = 8
@@ -76,6 +78,7 @@ fn every_key_can_be_set() {
         [tokens]
         algorithms = ["EdDSA", "Ed25519", "ES256", "ES384", "ES512", "ML-DSA-44", "ML-DSA-65", "ML-DSA-87", "PS256", "RS256", "ES256"]
         max_lifetime_seconds = 10
+        sign_together = 16
         "#,
         None,
     )

@@ -126,11 +126,11 @@ async fn rfc8693_s2_2_1_the_answer() {
         shop.exchange(&shop.orders, &shop.token(ORDERS, "read"), &format!("audience={STOCK}")).unwrap();
     assert_eq!(granted.issued_token_type, Some(ACCESS_TOKEN));
     assert_eq!((granted.token_type, granted.scope.as_deref()), ("Bearer", Some("read")));
-    let said = serde_json::to_value(&granted).unwrap();
+    let said = serde_json::from_slice::<Value>(&granted.json().unwrap()).unwrap();
     assert_eq!(said["issued_token_type"], ACCESS_TOKEN);
     let bearer = shop.house.ask(&shop.app, "grant_type=client_credentials").unwrap();
     assert!(
-        !serde_json::to_string(&bearer).unwrap().contains("issued_token_type"),
+        !String::from_utf8(bearer.json().unwrap()).unwrap().contains("issued_token_type"),
         "only where it is needed"
     );
     assert_eq!(

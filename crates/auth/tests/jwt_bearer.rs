@@ -115,7 +115,7 @@ async fn rfc7523_s2_1_every_algorithm_of_the_house() {
         let trusting = Trusting::with(algorithm).await;
         let granted = trusting.ask(&trusting.signed(&claims("1"))).await.unwrap();
         assert_eq!((granted.token_type, granted.scope.as_deref()), ("Bearer", Some("deploy")), "{algorithm}");
-        let said = serde_json::to_value(&granted).unwrap();
+        let said = serde_json::from_slice::<Value>(&granted.json().unwrap()).unwrap();
         assert!(said.get("refresh_token").is_none(), "RFC 7521 §4.1");
         let token = trusting.house.check(&granted.access_token).unwrap();
         let claim = |name: &str| token.claim(name).cloned().unwrap_or_default();

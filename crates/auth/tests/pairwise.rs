@@ -33,7 +33,8 @@ async fn house() -> House {
 /// Everything that the shop gets for Ada.
 async fn tokens(house: &House, who: &Credentials) -> Value {
     let code = house.code(&query("&scope=openid+offline_access")).await;
-    serde_json::to_value(house.exchange(who, &code, &verifier()).await.unwrap()).unwrap()
+    let granted = house.exchange(who, &code, &verifier()).await.unwrap();
+    serde_json::from_slice(&granted.json().unwrap()).unwrap()
 }
 
 fn text<'a>(tokens: &'a Value, name: &str) -> &'a str {

@@ -28,6 +28,7 @@ use sealstone_auth::protocol::client_certificate::{Anchors, PeerCertificate};
 use sealstone_auth::protocol::token::{Ground, TokenResponse};
 use sealstone_auth::protocol::{Authenticated, Confirmation, OAuthError, Parameters};
 use sealstone_auth::protocol::{access_token, client_auth, introspect, revoke, token};
+use sealstone_auth::signers::Signers;
 use sealstone_auth::snapshot::{Live, Snapshot};
 use sealstone_auth::store::{
     Answer as Kept, Kind, NewRecord, Record, Sqlite, Use, Version, Versions, Write as Written,
@@ -83,6 +84,7 @@ pub struct House {
     pub issuer: Issuer,
     pub key_sets: KeySets,
     pub live: Live,
+    pub signers: Signers,
     pub store: Arc<dyn Store>,
     pub verifiers: Verifiers,
 }
@@ -115,7 +117,8 @@ impl House {
         let issuer = Issuer::parse("https://auth.example.org", false).unwrap();
         let outbound = Outbound::new(&config.outbound, Arc::new(SystemResolver));
         let (key_sets, verifiers) = (KeySets::new(Arc::new(outbound)), Verifiers::new(1));
-        Self { anchors: Anchors::default(), admin, clock, issuer, key_sets, live, store, verifiers }
+        let signers = Signers::new(std::num::NonZeroUsize::MIN);
+        Self { anchors: Anchors::default(), admin, clock, issuer, key_sets, live, signers, store, verifiers }
     }
 
     /// Registers a client and takes it into the snapshot.
@@ -183,6 +186,7 @@ impl House {
             pairwise_key: &self.live.flow_keys().pairwise,
             randomness: self.live.randomness(),
             refresh_key: &self.live.flow_keys().refresh,
+            signers: &self.signers,
             snapshot,
             store: &*self.store,
         }
@@ -313,6 +317,7 @@ pub struct Running {
     pub address: SocketAddr,
     pub certificate_pem: String,
     pub issuer: String,
+    pub metrics: Option<SocketAddr>,
     pub admin: Admin,
     pub who: Credentials,
     stop: Option<oneshot::Sender<()>>,
@@ -349,11 +354,12 @@ impl Running {
         let who = Credentials { id: client.id, secret: secret.unwrap().reveal().to_owned() };
         let (address, issuer) = (server.local_addr(), server.issuer().to_string());
         let certificate_pem = server.certificate_pem().unwrap_or_default().to_owned();
+        let metrics = server.metrics_addr();
         let (stop, stopped) = oneshot::channel::<()>();
         let done = tokio::spawn(server.run(async {
             let _ = stopped.await;
         }));
-        Self { address, certificate_pem, issuer, admin, who, stop: Some(stop), done: Some(done) }
+        Self { address, certificate_pem, issuer, metrics, admin, who, stop: Some(stop), done: Some(done) }
     }
 
     /// Registers a client and waits until the server has noticed it.

@@ -153,6 +153,9 @@ pub(crate) struct Add {
     /// Sign what the userinfo endpoint says to it
     #[arg(long, value_name = "ALG", requires = "redirect_uri", ignore_case = true, value_parser = flags::algorithm())]
     userinfo_signed_response_alg: Option<Algorithm>,
+    /// What signs introspections that it asks for as JWTs (RFC 9701); what signs its tokens if not given
+    #[arg(long, value_name = "ALG", ignore_case = true, value_parser = flags::algorithm())]
+    introspection_signed_response_alg: Option<Algorithm>,
     /// What it sees of a person: the same `sub` as all, or one that only the clients of its sector see
     #[arg(long, value_name = "TYPE", default_value = "public", value_parser = ["public", "pairwise"])]
     subject_type: String,
@@ -281,6 +284,7 @@ fn add(options: Add, runtime: &Runtime, terminal: &mut Terminal) -> Result<(), E
         grants,
         tls_client_certificate_bound_access_tokens: options.auth.tls_client_certificate_bound_access_tokens,
         id: options.id,
+        introspection_signed_response_alg: options.introspection_signed_response_alg,
         logout: Logout {
             backchannel_logout_session_required: options.backchannel_logout_session_required,
             backchannel_logout_uri: options.backchannel_logout_uri,
@@ -473,6 +477,9 @@ fn row(client: &Client) -> Value {
     }
     if client.code_flow.require_pushed_authorization_requests {
         row["require_pushed_authorization_requests"] = true.into();
+    }
+    if let Some(algorithm) = client.introspection_signed_response_alg {
+        row["introspection_signed_response_alg"] = algorithm.name().into();
     }
     if client.code_flow.require_signed_request_object {
         row["require_signed_request_object"] = true.into();

@@ -74,19 +74,64 @@ impl Header {
 /// [`Error::TooLarge`] and [`Error::NotCompact`] for a token that [`Unverified::parse`] would refuse for its size or
 /// its empty payload, [`Error::HeaderMalformed`] for a key id it would refuse, [`Error::Provider`].
 pub fn encode(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<String, Error> {
-    let algorithm = key.algorithm();
-    compose(algorithm.name(), key.public().signature_len(), Some(key.kid()), header, payload, |input| {
-        key.sign(input)
-    })
+    Unsigned::new(key, header, payload)?.sign()
 }
 
-pub(crate) fn compose(
+/// A token that lacks nothing but its signature, and the key to make it with.
+pub struct Unsigned {
+    key: PrivateKey,
+    /// With room for the signature.
+    token: String,
+}
+
+impl Unsigned {
+    /// Header and payload, as [`encode`] writes them.
+    ///
+    /// # Errors
+    /// Those of [`encode`] but [`Error::Provider`].
+    pub fn new(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<Self, Error> {
+        let name = key.algorithm().name();
+        let token = signing_input(name, key.public().signature_len(), Some(key.kid()), header, payload)?;
+        Ok(Self { key: key.clone(), token })
+    }
+
+    /// What it will be signed with.
+    pub fn algorithm(&self) -> Algorithm {
+        self.key.algorithm()
+    }
+
+    /// Signs it.
+    ///
+    /// # Errors
+    /// [`Error::Provider`] if there is no randomness.
+    pub fn sign(self) -> Result<String, Error> {
+        let signature = self.key.sign(self.token.as_bytes())?;
+        Ok(sealed(self.token, &signature))
+    }
+
+    /// Signs them all: ML-DSA tokens of one level side by side, which takes less time for each than alone. Each gets what
+    /// it would get alone, in the place where it was.
+    pub fn sign_all(tokens: Vec<Self>) -> Vec<Result<String, Error>> {
+        let jobs: Vec<_> = tokens.iter().map(|token| (&token.key, token.token.as_bytes())).collect();
+        let signatures = PrivateKey::sign_all(&jobs);
+        let seal = |(token, signature): (Self, Result<Vec<u8>, Error>)| Ok(sealed(token.token, &signature?));
+        tokens.into_iter().zip(signatures).map(seal).collect()
+    }
+}
+
+impl fmt::Debug for Unsigned {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unsigned").field("key", &self.key).finish_non_exhaustive()
+    }
+}
+
+/// Header and payload of a token whose proof will have so many bytes, RFC 7515 §5.1. There is room for it behind them.
+pub(crate) fn signing_input(
     algorithm: &str,
     proof_len: usize,
     kid: Option<&str>,
     header: &Header,
     payload: &[u8],
-    prove: impl FnOnce(&[u8]) -> Result<Vec<u8>, Error>,
 ) -> Result<String, Error> {
     if payload.is_empty() {
         return Err(Error::NotCompact { parts: 3, empty: Some("payload") });
@@ -106,18 +151,22 @@ pub(crate) fn compose(
 
     let header_len = b64::encoded_len(json.len());
     check_size("header", MAX_HEADER, header_len)?;
-    let signature_len = b64::encoded_len(proof_len);
-    let token_len = header_len + b64::encoded_len(payload.len()) + signature_len + 2;
+    let proof_len = b64::encoded_len(proof_len);
+    let token_len = header_len + b64::encoded_len(payload.len()) + proof_len + 2;
     check_size("token", MAX_TOKEN, token_len)?;
 
     let mut token = String::with_capacity(token_len);
     b64::encode_into(json.as_bytes(), &mut token);
     token.push('.');
     b64::encode_into(payload, &mut token);
-    let signature = prove(token.as_bytes())?;
-    token.push('.');
-    b64::encode_into(&signature, &mut token);
     Ok(token)
+}
+
+/// With its proof.
+pub(crate) fn sealed(mut token: String, proof: &[u8]) -> String {
+    token.push('.');
+    b64::encode_into(proof, &mut token);
+    token
 }
 
 /// A token that has been taken apart, and of which nothing is known.

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::alg::Algorithm;
 use crate::error::{Error, shown};
 use crate::json;
-use crate::jws::{self, Header, ReceivedHeader, Verified};
+use crate::jws::{Header, ReceivedHeader, Unsigned, Verified};
 use crate::key::PrivateKey;
 
 /// 9999-12-31T23:59:59Z. A larger NumericDate is milliseconds or nonsense.
@@ -31,7 +31,15 @@ impl fmt::Display for UnixSeconds {
 /// # Errors
 /// Those of [`jws::encode`].
 pub fn sign(key: &PrivateKey, typ: &str, claims: &Claims) -> Result<String, Error> {
-    jws::encode(key, &Header::new().typ(typ), claims.to_json().as_bytes())
+    unsigned(key, typ, claims)?.sign()
+}
+
+/// The same up to the signature, for what signs many side by side.
+///
+/// # Errors
+/// Those of [`Unsigned::new`].
+pub fn unsigned(key: &PrivateKey, typ: &str, claims: &Claims) -> Result<Unsigned, Error> {
+    Unsigned::new(key, &Header::new().typ(typ), claims.to_json().as_bytes())
 }
 
 /// A set of claims: a JSON object, each member at most once.

@@ -131,7 +131,9 @@ impl fmt::Debug for MacKey {
 /// [`Error::TooLarge`], [`Error::NotCompact`] for an empty payload.
 pub fn encode(key: &MacKey, header: &Header, payload: &[u8]) -> Result<String, Error> {
     let (name, len) = (key.algorithm.name(), key.algorithm.mac_len());
-    jws::compose(name, len, None, header, payload, |input| Ok(hmac::sign(&key.key, input).as_ref().to_vec()))
+    let token = jws::signing_input(name, len, None, header, payload)?;
+    let tag = hmac::sign(&key.key, token.as_bytes());
+    Ok(jws::sealed(token, tag.as_ref()))
 }
 
 impl<'t> Unverified<'t, MacAlgorithm> {

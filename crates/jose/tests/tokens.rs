@@ -5,7 +5,7 @@
 use std::net::TcpListener;
 use std::time::Duration;
 
-use sealstone_jose::jws::{self, Header, Unverified};
+use sealstone_jose::jws::{self, Header, Unsigned, Unverified};
 use sealstone_jose::jwt::{Rules, Token};
 use sealstone_jose::{Algorithm, Error, JwkSet, PrivateKey, UnixSeconds};
 
@@ -175,5 +175,32 @@ fn hostile_tokens_are_refused_quickly() {
         // The goal is 50 µs in a release build; a debug build on a busy machine gets far more,
         // but not so much that time quadratic in the size would pass.
         assert!(each < Duration::from_millis(20), "{each:?}");
+    }
+}
+
+/// Tokens of all kinds that are signed at once: each is what it would be alone, and stands where it stood.
+#[test]
+fn tokens_signed_together() {
+    let keys: Vec<PrivateKey> = Algorithm::ALL
+        .into_iter()
+        .chain(Algorithm::ALL)
+        .map(|one| PrivateKey::generate(one).unwrap())
+        .collect();
+    for count in [0, 1, 2, 3, 9, 70] {
+        let order = |n: usize| &keys[n * 7 % keys.len()];
+        let unsigned = |n: usize| {
+            let header = Header::new().typ("JWT");
+            Unsigned::new(order(n), &header, format!("{{\"n\":{n}}}").as_bytes()).unwrap()
+        };
+        let signed = Unsigned::sign_all((0..count).map(unsigned).collect());
+        assert_eq!(signed.len(), count);
+        for (n, token) in signed.into_iter().enumerate() {
+            let token = token.unwrap();
+            let verified = Unverified::parse(&token).unwrap().verify(order(n).public()).unwrap();
+            assert_eq!(verified.payload(), format!("{{\"n\":{n}}}").as_bytes());
+            let alone = unsigned(n).sign().unwrap();
+            assert_eq!(alone.rsplit_once('.').unwrap().0, token.rsplit_once('.').unwrap().0);
+            assert_eq!(alone.len(), token.len());
+        }
     }
 }

@@ -80,5 +80,8 @@ fn fapi2(new: &NewClient) -> Result<(), Error> {
     if !profile.allows(new.algorithm) {
         return invalid(format!("fapi2 with {} tokens", new.algorithm), algorithms);
     }
+    if let Some(algorithm) = new.introspection_signed_response_alg.filter(|one| !profile.allows(*one)) {
+        return invalid(format!("fapi2 with {algorithm} introspections"), algorithms);
+    }
     Ok(())
 }

@@ -1,7 +1,9 @@
 //! What is written down: one event, and how it becomes the members of a line.
 
+use std::borrow::Cow;
+use std::net::IpAddr;
+
 use sealstone_jose::UnixSeconds;
-use serde_json::Value;
 
 /// The most bytes of a text in an event; what is longer ends in `…`.
 pub const MAX_TEXT: usize = 256;
@@ -240,7 +242,7 @@ impl What {
 /// One event. No secret belongs into it: no token, no code, no password, no cookie.
 #[derive(Clone, Debug)]
 pub struct Event {
-    members: Vec<(&'static str, Value)>,
+    members: Vec<(&'static str, Said)>,
     time: UnixSeconds,
     what: What,
 }
@@ -254,7 +256,22 @@ impl Event {
     /// With a text, of which [`MAX_TEXT`] bytes are kept.
     #[must_use]
     pub fn with(mut self, name: &'static str, text: &str) -> Self {
-        self.members.push((name, Value::String(bounded(text))));
+        self.members.push((name, Said::Text(bounded(text).into())));
+        self
+    }
+
+    /// With a text of ours.
+    #[must_use]
+    pub fn with_name(mut self, name: &'static str, text: &'static str) -> Self {
+        debug_assert!(text.len() <= MAX_TEXT);
+        self.members.push((name, Said::Text(text.into())));
+        self
+    }
+
+    /// With an address.
+    #[must_use]
+    pub fn with_address(mut self, name: &'static str, address: IpAddr) -> Self {
+        self.members.push((name, Said::Address(address)));
         self
     }
 
@@ -270,7 +287,7 @@ impl Event {
     /// With a number.
     #[must_use]
     pub fn with_number(mut self, name: &'static str, number: u64) -> Self {
-        self.members.push((name, Value::from(number)));
+        self.members.push((name, Said::Number(number)));
         self
     }
 
@@ -292,10 +309,28 @@ impl Event {
         );
         line.extend_from_slice(format!(",\"event\":\"{}\"", self.what.name()).as_bytes());
         for (name, value) in &self.members {
-            line.extend_from_slice(format!(",\"{name}\":{value}").as_bytes());
+            line.extend_from_slice(format!(",\"{name}\":{}", value.json()).as_bytes());
         }
         line.push(b'}');
         line
+    }
+}
+
+/// The value of a member.
+#[derive(Clone, Debug)]
+enum Said {
+    Address(IpAddr),
+    Number(u64),
+    Text(Cow<'static, str>),
+}
+
+impl Said {
+    fn json(&self) -> String {
+        match self {
+            Said::Address(address) => format!("\"{address}\""),
+            Said::Number(number) => number.to_string(),
+            Said::Text(text) => serde_json::Value::from(text.as_ref()).to_string(),
+        }
     }
 }
 

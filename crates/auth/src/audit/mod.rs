@@ -23,12 +23,15 @@ mod links;
 mod verify;
 mod writer;
 
+use std::net::IpAddr;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
+
+use sealstone_jose::UnixSeconds;
 
 use crate::Error;
 use crate::clock::{Clock, Randomness};
@@ -119,9 +122,9 @@ impl Audit {
         }))
     }
 
-    /// Asks for room for what a request will decide. `abandoned` is written if the request ends without a word.
+    /// Asks for room for what a request will decide. That it was `abandoned` is written if it ends without a word.
     /// Errors: `Full`, only with `audit.when_full = "refuse"`.
-    pub fn begin(&self, abandoned: Event) -> Result<Slot<'_>, Full> {
+    pub fn begin<'a>(&'a self, abandoned: Abandoned<'a>) -> Result<Slot<'a>, Full> {
         let full = || {
             let failing = self.shared.failing.load(Ordering::Acquire);
             failing || self.shared.backlog.load(Ordering::Acquire) >= self.most
@@ -192,11 +195,22 @@ impl std::fmt::Debug for Audit {
     }
 }
 
+/// Where a request went and came from.
+#[derive(Clone, Copy, Debug)]
+pub struct Abandoned<'a> {
+    /// Whose it is, where that is known.
+    pub address: Option<IpAddr>,
+    /// When it came.
+    pub now: UnixSeconds,
+    /// Its route.
+    pub path: Option<&'a str>,
+}
+
 /// Room for the events of one request.
 #[must_use]
 #[derive(Debug)]
 pub struct Slot<'a> {
-    abandoned: Option<Event>,
+    abandoned: Option<Abandoned<'a>>,
     audit: &'a Audit,
 }
 
@@ -211,8 +225,12 @@ impl Slot<'_> {
 impl Drop for Slot<'_> {
     /// The request was given up: by its client, or by a fault of ours.
     fn drop(&mut self) {
-        if let Some(event) = self.abandoned.take() {
-            self.audit.note(vec![event]);
+        if let Some(Abandoned { address, now, path }) = self.abandoned.take() {
+            let event = Event::new(What::RequestAbandoned, now).with_some("path", path);
+            self.audit.note(vec![match address {
+                Some(address) => event.with_address("address", address),
+                None => event,
+            }]);
         }
     }
 }

@@ -13,6 +13,10 @@ use crate::clock::Clock;
 
 /// So many bytes are written at once at most.
 const BATCH_BYTES: usize = 256 * 1024;
+/// How long after the first event others are waited for. A wake-up and a write for each would cost more than its line.
+const LINGER: Duration = Duration::from_millis(5);
+/// So many that wait already are written without waiting for others.
+const ENOUGH: usize = 512;
 /// How long after a write that failed the next is tried.
 const RETRY: Duration = Duration::from_millis(200);
 /// How often it is tried when the server ends.
@@ -64,6 +68,9 @@ impl Writer {
             match received {
                 Ok(Item::Events(events)) => {
                     self.take(events);
+                    if self.shared.backlog.load(Ordering::Acquire) < ENOUGH {
+                        std::thread::sleep(LINGER);
+                    }
                     open = self.take_waiting();
                 }
                 Ok(Item::Close) | Err(RecvTimeoutError::Disconnected) => open = false,

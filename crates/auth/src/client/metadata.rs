@@ -43,6 +43,8 @@ pub struct Metadata {
     pub grant_types: Option<Vec<String>>,
     /// OpenID Connect Registration §2: what signs its ID tokens, and here its access tokens too.
     pub id_token_signed_response_alg: Option<String>,
+    /// RFC 9701 §6. RS256 would be the default there; here it is what signs its tokens.
+    pub introspection_signed_response_alg: Option<String>,
     /// Its keys.
     pub jwks: Option<Value>,
     /// Where its keys are.
@@ -172,6 +174,7 @@ impl Metadata {
             exchange: extras.exchange,
             grants,
             id: id.or(named).map(str::to_owned),
+            introspection_signed_response_alg: self.introspection_signed_response_alg()?,
             logout: self.logout()?,
             name: self.client_name.clone(),
             profile: extras.profile,
@@ -211,6 +214,12 @@ impl Metadata {
     pub fn userinfo_signed_response_alg(&self) -> Result<Option<Algorithm>, Fault> {
         let parsed = self.userinfo_signed_response_alg.as_ref().map(|name| name.parse()).transpose();
         parsed.map_err(|_| fault("userinfo_signed_response_alg", "it is not possible here"))
+    }
+
+    /// What signs introspections for it, where that is said.
+    pub fn introspection_signed_response_alg(&self) -> Result<Option<Algorithm>, Fault> {
+        let parsed = self.introspection_signed_response_alg.as_ref().map(|name| name.parse()).transpose();
+        parsed.map_err(|_| fault("introspection_signed_response_alg", "it is not possible here"))
     }
 
     /// What it sees of a person's `sub`.
@@ -351,6 +360,9 @@ impl Client {
         put("dpop_bound_access_tokens", json!(self.dpop_bound_access_tokens));
         put("grant_types", json!(grants));
         put("id_token_signed_response_alg", json!(self.algorithm.name()));
+        if let Some(algorithm) = self.introspection_signed_response_alg {
+            put("introspection_signed_response_alg", json!(algorithm.name()));
+        }
         put("redirect_uris", json!(self.code_flow.redirect_uris));
         put(
             "require_pushed_authorization_requests",

@@ -62,6 +62,8 @@ pub struct Client {
     pub grants: BTreeSet<Grant>,
     /// Its identifier, RFC 6749 §2.2.
     pub id: String,
+    /// What signs introspections that it asks for as JWTs, RFC 9701 §6; `None`: what signs its tokens.
+    pub introspection_signed_response_alg: Option<Algorithm>,
     /// How it takes part when a person signs out.
     pub logout: Logout,
     /// A name for people.
@@ -161,6 +163,8 @@ struct Body {
     #[serde(default, skip_serializing_if = "Exchange::is_none")]
     exchange: Exchange,
     grants: BTreeSet<Grant>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    introspection_signed_response_alg: Option<String>,
     /// A JWK set, RFC 7517 §5.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks: Option<serde_json::Value>,
@@ -242,6 +246,9 @@ impl Client {
             dpop_bound_access_tokens: self.dpop_bound_access_tokens,
             exchange: self.exchange.clone(),
             grants: self.grants.clone(),
+            introspection_signed_response_alg: self
+                .introspection_signed_response_alg
+                .map(|algorithm| algorithm.name().to_owned()),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
             logout: self.logout.clone(),
@@ -274,6 +281,8 @@ impl Client {
             let hash = URL_SAFE_NO_PAD.decode(text).ok().and_then(|hash| SecretHash::from_bytes(&hash));
             hash.ok_or_else(|| unreadable(&"the hash of its registration access token is not one"))
         };
+        let known = |name: &String| name.parse().map_err(|_| unreadable(&"an algorithm of its is not known"));
+        let introspection = body.introspection_signed_response_alg.as_ref().map(known).transpose()?;
         let registration = body.registration_sha256.as_ref().map(hash).transpose()?;
         Ok(Self {
             algorithm: body.algorithm.parse().map_err(|_| unreadable(&"its algorithm is not known"))?,
@@ -285,6 +294,7 @@ impl Client {
             dpop_bound_access_tokens: body.dpop_bound_access_tokens,
             exchange: body.exchange,
             grants: body.grants,
+            introspection_signed_response_alg: introspection,
             id: record.id.clone(),
             logout: body.logout,
             name: body.name,

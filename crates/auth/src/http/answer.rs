@@ -20,6 +20,7 @@ use serde_json::json;
 use super::serve::{InFlight, Origin, Peer};
 use super::{App, audited};
 use crate::config::JWKS_MAX_AGE_SECONDS;
+use crate::metrics::Limit;
 use crate::protocol::{Authenticated, Code, OAuthError};
 
 /// Why a request gets no good answer.
@@ -36,7 +37,7 @@ pub(crate) enum Refusal {
     /// The body is over the limit.
     TooLarge,
     /// A limit is reached; it is named for the log.
-    TooMany { limit: &'static str, seconds: u64 },
+    TooMany { limit: Limit, seconds: u64 },
     /// The request was not complete in time.
     TooSlow,
 }
@@ -98,7 +99,7 @@ impl Refusal {
             Refusal::TooLarge => invalid("the body is too large"),
             Refusal::TooMany { limit, .. } => {
                 let many = OAuthError::new(Code::TemporarilyUnavailable, "too many requests");
-                (many.hint(format!("`{limit}` is reached")), None)
+                (many.hint(format!("`{}` is reached", limit.name())), None)
             }
             Refusal::TooSlow => invalid("the request was not complete in time"),
         }
@@ -165,6 +166,18 @@ pub(crate) fn of_a_resource(refusal: Refusal, scope: &str) -> Response {
 /// An answer for this caller alone.
 pub(crate) fn private_json(caller: &Authenticated, body: &impl Serialize) -> Result<Response, Refusal> {
     json_for(&caller.client().id, body)
+}
+
+/// An answer of another type for this caller alone.
+pub(crate) fn private(
+    caller: &Authenticated,
+    content_type: &'static str,
+    body: impl Into<Bytes>,
+) -> Response {
+    let mut response = json_response(StatusCode::OK, content_type, body);
+    forbid_caching(&mut response);
+    response.extensions_mut().insert(Seen::by(caller));
+    response
 }
 
 /// An answer for this client alone.
@@ -285,7 +298,10 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, mut request: Request, n
     let entered = app.gate.enter(request.extensions().get().map(|InFlight(share)| Arc::clone(share)));
     let audited = match entered {
         Some(_) => app.admit(route, origin).and_then(|()| Ok(audited::begin(&app, &method, route, origin)?)),
-        None => Err(busy().into()),
+        None => {
+            app.metrics.limited(Limit::Requests);
+            Err(busy().into())
+        }
     };
     let (mut response, audited) = match audited {
         Ok(audited) => (in_time(&app, request, next).await, audited),
@@ -300,6 +316,7 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, mut request: Request, n
         audited.end(&mut response, &seen);
     }
     app.count_failure(route, origin, &seen);
+    app.metrics.answered(app.endpoint(route), response.status().as_u16(), started.elapsed());
     let path = route.unwrap_or("(none)");
     let status = response.status().as_u16();
     let client = seen.client.as_deref();

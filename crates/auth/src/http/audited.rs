@@ -1,6 +1,7 @@
 //! What the audit log is told of a request: where there is room for it before anything is decided, and in one table what
 //! each address decides.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -13,7 +14,7 @@ use serde::Deserialize;
 use super::App;
 use super::admin::ADMIN;
 use super::answer::Seen;
-use crate::audit::{Event, Slot, What};
+use crate::audit::{Abandoned, Event, Slot, What};
 use crate::client::{Client, Grant};
 use crate::protocol::token::TokenResponse;
 use crate::protocol::{Code, OAuthError, discovery};
@@ -75,20 +76,23 @@ pub(super) fn event(app: &App, what: What) -> Event {
 /// A token that was issued: its id and whom it is about are read from its claims.
 pub(super) fn issued(app: &App, client: &Client, granted: &TokenResponse, asked: Asked) -> Event {
     #[derive(Default, Deserialize)]
-    struct Claims {
-        jti: Option<String>,
-        sub: Option<String>,
+    struct Claims<'a> {
+        #[serde(borrow)]
+        jti: Option<Cow<'a, str>>,
+        #[serde(borrow)]
+        sub: Option<Cow<'a, str>>,
     }
     let payload = granted.access_token.split('.').nth(1).and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
-    let claims = payload.and_then(|bytes| serde_json::from_slice::<Claims>(&bytes).ok()).unwrap_or_default();
+    let claims: Claims<'_> =
+        payload.as_ref().and_then(|bytes| serde_json::from_slice(bytes).ok()).unwrap_or_default();
     event(app, What::TokenIssued)
         .with("client", &client.id)
-        .with_some("grant", asked.grant.map(Grant::name))
-        .with("algorithm", client.algorithm.name())
+        .with_name("grant", asked.grant.map_or("", Grant::name))
+        .with_name("algorithm", client.algorithm.name())
         .with_some("jti", claims.jti.as_deref())
         .with_some("sub", claims.sub.as_deref())
         .with_some("scope", granted.scope.as_deref())
-        .with("token_type", granted.token_type)
+        .with_name("token_type", granted.token_type)
 }
 
 /// A request that decides something, and the room for its events.
@@ -104,13 +108,13 @@ pub(super) struct Begun<'a> {
 pub(super) fn begin<'a>(
     app: &'a Arc<App>,
     method: &Method,
-    path: Option<&str>,
+    path: Option<&'a str>,
     origin: Option<IpAddr>,
 ) -> Result<Option<Begun<'a>>, OAuthError> {
     let Some(audit) = &app.audit else { return Ok(None) };
     let Some(route) = path.and_then(|path| route(app, method, path)) else { return Ok(None) };
-    let abandoned = event(app, What::RequestAbandoned).with_some("path", path);
-    let slot = audit.begin(located(abandoned, origin)).map_err(|_| {
+    let abandoned = Abandoned { address: origin, now: app.clock.now(), path };
+    let slot = audit.begin(abandoned).map_err(|_| {
         let full = OAuthError::new(Code::TemporarilyUnavailable, "the server cannot answer now");
         full.hint("the audit log takes no more: look at the disk, or at `audit.queue`")
     })?;
@@ -148,7 +152,7 @@ impl Begun<'_> {
 /// With the address that a request came from, where it is known.
 fn located(event: Event, origin: Option<IpAddr>) -> Event {
     match origin {
-        Some(address) => event.with("address", &address.to_string()),
+        Some(address) => event.with_address("address", address),
         None => event,
     }
 }

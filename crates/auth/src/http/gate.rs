@@ -58,6 +58,11 @@ impl Gate {
         (all < self.most && of_address < self.most_per_address).then_some(entered)
     }
 
+    /// Requests that are under way.
+    pub(crate) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Acquire)
+    }
+
     fn shares(&self) -> MutexGuard<'_, HashMap<Network, Share>> {
         self.shares.lock().unwrap_or_else(PoisonError::into_inner)
     }

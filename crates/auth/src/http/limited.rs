@@ -7,6 +7,7 @@ use super::App;
 use super::answer::{Refusal, Seen};
 use crate::config;
 use crate::limits::{Meter, Network};
+use crate::metrics::{Endpoint, Limit};
 use crate::protocol::{Code, discovery};
 
 /// The meters; one that is `None` limits nothing.
@@ -33,14 +34,12 @@ impl App {
     pub(super) fn admit(&self, path: Option<&str>, origin: Option<IpAddr>) -> Result<(), Refusal> {
         let Some(network) = origin.filter(|_| self.is_limited(path)).map(Network::of) else { return Ok(()) };
         let now = self.clock.now();
-        let too_many = |limit| move |seconds| Refusal::TooMany { limit, seconds };
+        let too_many = |limit| move |seconds| self.too_many(limit, seconds);
         if let Some(failures) = &self.limiters.failures {
-            failures.check(network, now).map_err(too_many("limits.address_failures_per_minute"))?;
+            failures.check(network, now).map_err(too_many(Limit::AddressFailures))?;
         }
         match &self.limiters.addresses {
-            Some(addresses) => {
-                addresses.take(network, now).map_err(too_many("limits.address_requests_per_minute"))
-            }
+            Some(addresses) => addresses.take(network, now).map_err(too_many(Limit::AddressRequests)),
             None => Ok(()),
         }
     }
@@ -48,11 +47,10 @@ impl App {
     /// Once a client has proved who it is: a name alone must not use up what is another's.
     /// Errors: `TooMany`.
     pub(super) fn admit_client(&self, client: &str) -> Result<(), Refusal> {
-        let limit = "limits.client_requests_per_minute";
         match &self.limiters.clients {
             Some(clients) => {
                 let taken = clients.take(client, self.clock.now());
-                taken.map_err(|seconds| Refusal::TooMany { limit, seconds })
+                taken.map_err(|seconds| self.too_many(Limit::ClientRequests, seconds))
             }
             None => Ok(()),
         }
@@ -76,6 +74,16 @@ impl App {
         if failed {
             failures.charge(Network::of(origin), self.clock.now());
         }
+    }
+
+    fn too_many(&self, limit: Limit, seconds: u64) -> Refusal {
+        self.metrics.limited(limit);
+        Refusal::TooMany { limit, seconds }
+    }
+
+    /// What a request is counted as.
+    pub(super) fn endpoint(&self, path: Option<&str>) -> Endpoint {
+        self.below(path).map_or(Endpoint::Other, Endpoint::of)
     }
 
     /// Everything but what anybody may read at any time, and a supervisor.

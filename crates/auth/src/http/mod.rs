@@ -1,5 +1,6 @@
 //! The only place that knows HTTP: addresses, methods, headers, statuses.
 
+mod accept;
 mod admin;
 mod answer;
 mod audited;
@@ -9,6 +10,7 @@ mod end_session;
 mod forms;
 mod gate;
 mod limited;
+pub(crate) mod measured;
 mod origin;
 mod pages;
 mod par;
@@ -20,7 +22,7 @@ mod serve;
 mod userinfo;
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 use arc_swap::Guard;
@@ -40,6 +42,7 @@ use crate::client::{Client, Grant};
 use crate::clock::Clock;
 use crate::config;
 use crate::issuer::Issuer;
+use crate::metrics::Metrics;
 use crate::outbound::KeySets;
 use crate::people::People;
 use crate::protocol::client_auth::{Means, Proof, Shown};
@@ -48,6 +51,7 @@ use crate::protocol::dpop::{self, Dpop};
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
 use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
+use crate::signers::Signers;
 use crate::snapshot::{Live, Snapshot};
 use crate::verifiers::Verifiers;
 use answer::Refusal;
@@ -88,15 +92,19 @@ pub(crate) struct App {
     pub(crate) max_body_bytes: usize,
     pub(crate) max_lifetime_seconds: u64,
     pub(crate) metadata: Bytes,
+    pub(crate) metrics: Arc<Metrics>,
     /// Who is believed about where a request comes from.
     pub(crate) origins: Origins,
     /// How long a pushed request may be opened.
     pub(crate) par_lifetime_seconds: u64,
     pub(crate) people: People,
     pub(crate) ready: AtomicBool,
+    /// When the store was last looked at for what others changed.
+    pub(crate) refreshed_at: AtomicU64,
     pub(crate) registration: config::Registration,
     /// How long a request may take to arrive, and then to be answered.
     pub(crate) request_timeout: Duration,
+    pub(crate) signers: Signers,
     pub(crate) verifiers: Verifiers,
 }
 
@@ -124,6 +132,7 @@ impl App {
             pairwise_key: &self.live.flow_keys().pairwise,
             randomness: self.live.randomness(),
             refresh_key: &self.live.flow_keys().refresh,
+            signers: &self.signers,
             snapshot,
             store: self.live.store(),
         }
@@ -206,24 +215,33 @@ async fn token_response(app: &App, request: Request<Body>, asked: &mut Asked) ->
     let ground = app.ground(&snapshot, &confirmation);
     let granted =
         token::answer(&caller, &form.parameters, ground).await.map_err(|error| by(&caller, error))?;
-    let mut response = answer::private_json(&caller, &granted)?;
+    let body = granted.json().map_err(|cause| by(&caller, cause.into()))?;
+    let mut response = answer::private(&caller, "application/json", body);
+    app.metrics.issued(asked.grant, caller.client().algorithm);
     if app.audit.is_some() {
         audited::tell(&mut response, audited::issued(app, caller.client(), &granted, *asked));
     }
     Ok(response)
 }
 
-/// RFC 7662 §2.
+/// RFC 7662 §2; RFC 9701 §4 and §5 for who would rather have a JWT.
 async fn introspection_endpoint(
     State(app): State<Arc<App>>,
     request: Request<Body>,
 ) -> Result<Response, Refusal> {
+    let as_jwt = accept::prefers(request.headers(), introspect::MEDIA_TYPE);
     let form = Form::read(request, &app).await?;
     let snapshot = form.snapshot(&app.live);
     let caller = form.authenticate(&app, &snapshot).await?;
     let bearer = Confirmation::default();
-    let said = introspect::answer(&caller, &form.parameters, app.ground(&snapshot, &bearer)).await;
-    answer::private_json(&caller, &said.map_err(|error| by(&caller, error))?)
+    let ground = app.ground(&snapshot, &bearer);
+    let said = introspect::answer(&caller, &form.parameters, ground).await;
+    let said = said.map_err(|error| by(&caller, error))?;
+    if as_jwt {
+        let signed = introspect::signed(&caller, said, ground).map_err(|error| by(&caller, error))?;
+        return Ok(answer::private(&caller, introspect::MEDIA_TYPE, signed));
+    }
+    answer::private_json(&caller, &said)
 }
 
 /// RFC 7009 §2. When the answer leaves, the mark is durable and this server honours it.

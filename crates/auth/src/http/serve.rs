@@ -21,6 +21,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
 use super::App;
 use super::gate::Seat;
+use crate::metrics::Limit;
 use crate::protocol::client_certificate::PeerCertificate;
 use crate::tls::Terms;
 
@@ -134,6 +135,7 @@ impl Shared {
         let counted = origins.peers && !origins.is_proxy(peer.ip().to_canonical());
         let seat = counted.then(|| self.app.gate.connect(peer.ip()));
         if let Some(None) = seat {
+            self.app.metrics.limited(Limit::Connections);
             tracing::debug!(%peer, "connection refused: `http.max_connections_per_address` is reached");
             return;
         }

@@ -185,6 +185,8 @@ pub struct Passwords {
     hashes: Arc<AtomicU64>,
     /// Whoever computes or waits.
     line: Arc<Semaphore>,
+    /// How many the line holds.
+    places: usize,
     /// Whoever computes.
     running: Arc<Semaphore>,
 }
@@ -210,8 +212,14 @@ impl Passwords {
             cost,
             hashes: Arc::default(),
             line: Arc::new(Semaphore::new(at_once + waiting.min(MOST))),
+            places: at_once + waiting.min(MOST),
             running: Arc::new(Semaphore::new(at_once)),
         }
+    }
+
+    /// How many are computed or wait.
+    pub fn in_line(&self) -> usize {
+        self.places.saturating_sub(self.line.available_permits())
     }
 
     /// How many hashes were computed so far.

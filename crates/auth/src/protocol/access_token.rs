@@ -3,15 +3,16 @@
 use std::time::Duration;
 
 use sealstone_jose::jws::Unverified;
-use sealstone_jose::jwt::{self, Claims, Rules, Token};
+use sealstone_jose::jwt::{Claims, Rules, Token};
 use sealstone_jose::{Error as JoseError, UnixSeconds};
 use serde_json::Value;
 
 use super::granted::IN_SESSION;
+use super::token::Ground;
 use super::{Code, Confirmation, OAuthError};
 use crate::Error;
 use crate::client::Client;
-use crate::clock::{Randomness, later, random_id};
+use crate::clock::{later, random_id};
 use crate::issuer::Issuer;
 use crate::keys::ServerKey;
 use crate::snapshot::Snapshot;
@@ -43,30 +44,24 @@ pub(crate) struct NewToken<'a> {
 /// Issues a token.
 /// RFC 9068 §2.2: iss, exp, aud, sub, client_id, iat, jti; §2.2.3: scope; RFC 7800: cnf. A token of a family carries
 /// the family's id in its own, before a dot.
-pub(crate) fn issue(
-    token: NewToken<'_>,
-    key: &ServerKey,
-    issuer: &Issuer,
-    now: UnixSeconds,
-    randomness: &dyn Randomness,
-) -> Result<String, Error> {
+pub(crate) async fn issue(token: NewToken<'_>, key: &ServerKey, ground: Ground<'_>) -> Result<String, Error> {
     debug_assert!(!token.audiences.is_empty());
     let audience = match token.audiences {
         [one] => Value::from(one.as_str()),
         several => Value::from(several),
     };
-    let mut jti = random_id(randomness)?;
+    let mut jti = random_id(ground.randomness)?;
     if let Some(family) = token.family {
         jti = format!("{family}.{jti}");
     }
     let mut claims = token
         .more
-        .with("iss", issuer.as_str())
+        .with("iss", ground.issuer.as_str())
         .with("sub", token.subject)
         .with("client_id", token.client.id.as_str())
         .with("aud", audience)
-        .with("iat", now.0)
-        .with("exp", later(now, token.lifetime).0)
+        .with("iat", ground.now.0)
+        .with("exp", later(ground.now, token.lifetime).0)
         .with("jti", jti);
     if !token.confirmation.is_bearer() {
         let cnf = serde_json::to_value(token.confirmation);
@@ -75,7 +70,7 @@ pub(crate) fn issue(
     if let Some(scope) = token.scope {
         claims = claims.with("scope", scope);
     }
-    jwt::sign(key.private(), TYP, &claims).map_err(|cause| Error::Key { what: cause.to_string() })
+    ground.sign(key, TYP, &claims).await
 }
 
 /// A token that this server signed as an access token and whose time has not passed. It may be revoked: see

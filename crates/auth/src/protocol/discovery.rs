@@ -66,6 +66,7 @@ pub fn metadata(issuer: &Issuer, algorithms: &[Algorithm], methods: &[AuthMethod
         "introspection_endpoint": issuer.endpoint(INTROSPECT),
         "introspection_endpoint_auth_methods_supported": proving,
         "introspection_endpoint_auth_signing_alg_values_supported": assertions,
+        "introspection_signing_alg_values_supported": names,
         "issuer": issuer.as_str(),
         "jwks_uri": issuer.endpoint(JWKS),
         "prompt_values_supported": ["none", "login", "consent", "select_account"],

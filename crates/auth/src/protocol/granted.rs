@@ -72,7 +72,7 @@ impl Granted {
     }
 
     /// Issues an access token for `audiences` and `scope`, which are within what was granted.
-    pub(crate) fn access_token(
+    pub(crate) async fn access_token(
         &self,
         client: &Client,
         audiences: &[String],
@@ -98,7 +98,7 @@ impl Granted {
             subject: &subject::at(client, &self.sub, ground.pairwise_key),
         };
         let key = ground.signing_key(client)?;
-        Ok((access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?, lifetime))
+        Ok((access_token::issue(token, key, ground).await?, lifetime))
     }
 }
 
@@ -114,9 +114,9 @@ pub(crate) async fn issue(
     let audiences = target::narrowed(&granted.audiences, parameters)?;
     subject::given(client, &granted.sub, ground.pairwise_key, ground.store, ground.now).await?;
     let (access_token, expires_in) =
-        granted.access_token(client, &audiences, granted.scope.as_deref(), ground)?;
+        granted.access_token(client, &audiences, granted.scope.as_deref(), ground).await?;
     let id_token = match granted.has_scope("openid") {
-        true => Some(id_token::issue(granted, nonce, &access_token, client, ground)?),
+        true => Some(id_token::issue(granted, nonce, &access_token, client, ground).await?),
         false => None,
     };
     let refreshes = client.grants.contains(&Grant::RefreshToken) && granted.has_scope("offline_access");

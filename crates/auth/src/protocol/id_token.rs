@@ -7,14 +7,13 @@ use aws_lc_rs::digest;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_jose::jws::Unverified;
-use sealstone_jose::jwt::{self, Claims, Rules};
+use sealstone_jose::jwt::{Claims, Rules};
 use sealstone_jose::{Algorithm, UnixSeconds};
 use serde_json::Value;
 
 use super::granted::{self, Granted};
 use super::token::Ground;
 use super::{OAuthError, subject};
-use crate::Error;
 use crate::client::Client;
 use crate::clock::later;
 use crate::issuer::Issuer;
@@ -28,7 +27,7 @@ pub(crate) const TYP: &str = "JWT";
 /// Issues an ID token.
 /// OpenID Connect Core §2; §3.1.3.6 for `at_hash`. It never says more of the person than `sub`: the userinfo endpoint
 /// does (§5.4).
-pub(crate) fn issue(
+pub(crate) async fn issue(
     granted: &Granted,
     nonce: Option<&str>,
     access_token: &str,
@@ -56,7 +55,7 @@ pub(crate) fn issue(
     if let Some(hash) = half_hash(client.algorithm, access_token) {
         claims = claims.with("at_hash", hash);
     }
-    jwt::sign(key.private(), TYP, &claims).map_err(|cause| Error::Key { what: cause.to_string() }.into())
+    Ok(ground.sign(key, TYP, &claims).await?)
 }
 
 /// What an ID token shows that came back as a hint.

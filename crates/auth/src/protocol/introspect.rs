@@ -1,5 +1,6 @@
-//! Token introspection, RFC 7662.
+//! Token introspection, RFC 7662, and its answers as JWTs, RFC 9701.
 
+use sealstone_jose::jwt::{self, Claims};
 use serde_json::{Map, Value, json};
 
 use super::access_token;
@@ -7,6 +8,7 @@ use super::granted::{self, Family};
 use super::token::Ground;
 use super::token_refresh::Presented;
 use super::{Authenticated, Code, OAuthError, Parameters, subject};
+use crate::Error;
 use crate::client::AuthMethod;
 use crate::store::Kind;
 
@@ -65,6 +67,33 @@ pub async fn answer(
         }
     }
     Ok(Value::Object(members))
+}
+
+/// The media type of an introspection as a JWT, RFC 9701 §4; as `typ`, without `application/` (RFC 7515 §4.1.9), §5.
+pub const MEDIA_TYPE: &str = "application/token-introspection+jwt";
+const TYP: &str = "token-introspection+jwt";
+
+/// What was `said`, as a JWT for the caller.
+/// RFC 9701 §5: `iss`, `aud`, `iat` and `token_introspection`, and nothing else beside them: neither `sub` nor `exp`, so
+/// that it passes for no access token (§8.1).
+/// Errors: `server_error` if the caller's algorithm is no longer enabled.
+pub fn signed(caller: &Authenticated, said: Value, ground: Ground<'_>) -> Result<String, OAuthError> {
+    let client = caller.client();
+    let algorithm = client.introspection_signed_response_alg.unwrap_or(client.algorithm);
+    let key = ground.snapshot.keys.active(algorithm).ok_or_else(|| {
+        OAuthError::new(Code::ServerError, "the server could not answer").hint(format!(
+            "client `{}` is to have introspections with {}, which `tokens.algorithms` does not enable",
+            client.id,
+            algorithm.name()
+        ))
+    })?;
+    let claims = Claims::new()
+        .with("iss", ground.issuer.as_str())
+        .with("aud", client.id.as_str())
+        .with("iat", ground.now.0)
+        .with("token_introspection", said);
+    let signed = jwt::sign(key.private(), TYP, &claims);
+    Ok(signed.map_err(|cause| Error::Key { what: cause.to_string() })?)
 }
 
 /// A refresh token is shown to the client that holds it, and to nobody else.

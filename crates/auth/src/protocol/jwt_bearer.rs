@@ -68,7 +68,7 @@ pub async fn grant(
         scope: scope.as_deref(),
         subject: &seen,
     };
-    let access_token = access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?;
+    let access_token = access_token::issue(token, key, ground).await?;
     Ok(TokenResponse::new(access_token, lifetime, scope, ground.confirmation))
 }
 

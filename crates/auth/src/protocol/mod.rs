@@ -27,7 +27,7 @@
 //! | [`end_session`] | a client sends a person here to sign out | OpenID Connect RP-Initiated Logout 1.0 |
 //! | `id_token`, [`userinfo`] | who signed in | OpenID Connect Core §2 and §5.3 |
 //! | [`access_token`] | what a token says, and whether one still holds | 9068 |
-//! | [`introspect`] | token introspection | 7662 |
+//! | [`introspect`] | token introspection | 7662, 9701 |
 //! | [`revoke`] | token revocation | 7009 |
 //! | [`registration`] | clients that register themselves | 7591, 7592 |
 //! | [`discovery`] | metadata | 8414, OpenID Connect Discovery 1.0 |

@@ -1,7 +1,8 @@
 //! The token endpoint, RFC 6749 §3.2: hands the request to the flow of its grant.
 
 use aws_lc_rs::hmac;
-use sealstone_jose::UnixSeconds;
+use sealstone_jose::jwt::{self, Claims};
+use sealstone_jose::{Error as JoseError, UnixSeconds};
 use serde::Serialize;
 
 use super::{Authenticated, Code, Confirmation, OAuthError, Parameters};
@@ -12,6 +13,7 @@ use crate::client::{Client, Grant};
 use crate::clock::Randomness;
 use crate::issuer::Issuer;
 use crate::keys::ServerKey;
+use crate::signers::Signers;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
@@ -32,6 +34,8 @@ pub struct Ground<'a> {
     pub randomness: &'a dyn Randomness,
     /// What refresh tokens are made with.
     pub refresh_key: &'a hmac::Key,
+    /// What signs.
+    pub signers: &'a Signers,
     /// Clients, keys, revocations.
     pub snapshot: &'a Snapshot,
     /// The truth, for the grants that are used up.
@@ -56,6 +60,13 @@ impl<'a> Ground<'a> {
         })
     }
 
+    /// Signs claims, beside those of others.
+    pub(crate) async fn sign(&self, key: &ServerKey, typ: &str, claims: &Claims) -> Result<String, Error> {
+        let failed = |cause: JoseError| Error::Key { what: cause.to_string() };
+        let token = jwt::unsigned(key.private(), typ, claims).map_err(failed)?;
+        self.signers.sign(token).await.map_err(failed)
+    }
+
     /// See [`granted::end_family`].
     pub(crate) async fn end_family(&self, family: &str) -> Result<(), Error> {
         granted::end_family(family, self.max_lifetime_seconds, self.store, self.now).await
@@ -63,26 +74,34 @@ impl<'a> Ground<'a> {
 }
 
 /// A successful answer, RFC 6749 §5.1.
-#[derive(Serialize)]
 pub struct TokenResponse {
     /// The token.
     pub access_token: String,
     /// Its lifetime.
     pub expires_in: u64,
     /// Who signed in, OpenID Connect Core §3.1.3.3.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub id_token: Option<String>,
     /// What was issued, where that is not plain: RFC 8693 §2.2.1.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub issued_token_type: Option<&'static str>,
     /// What the next access token is to be had for, RFC 6749 §1.5.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub refresh_token: Option<String>,
     /// Its scopes; left out if it has none.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub scope: Option<String>,
     /// `Bearer` or `DPoP`, see [`Confirmation::token_type`].
     pub token_type: &'static str,
+}
+
+/// Everything but what is signed.
+#[derive(Serialize)]
+struct Unsigned<'a> {
+    expires_in: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    issued_token_type: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refresh_token: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    scope: Option<&'a str>,
+    token_type: &'a str,
 }
 
 impl TokenResponse {
@@ -102,6 +121,31 @@ impl TokenResponse {
             scope,
             token_type: confirmation.token_type(),
         }
+    }
+
+    /// As it is sent. What is signed is base64url and dots, of which JSON escapes none: its thousands of letters are copied
+    /// and not looked through.
+    pub fn json(&self) -> Result<Vec<u8>, Error> {
+        let rest = Unsigned {
+            expires_in: self.expires_in,
+            issued_token_type: self.issued_token_type,
+            refresh_token: self.refresh_token.as_deref(),
+            scope: self.scope.as_deref(),
+            token_type: self.token_type,
+        };
+        let rest = serde_json::to_string(&rest).map_err(|cause| Error::store("write an answer", cause))?;
+        let id_token = self.id_token.as_deref().unwrap_or_default();
+        let mut text = String::with_capacity(self.access_token.len() + id_token.len() + rest.len() + 40);
+        for (name, token) in [("{\"access_token", &*self.access_token), (",\"id_token", id_token)] {
+            if !token.is_empty() {
+                for part in [name, "\":\"", token, "\""] {
+                    text.push_str(part);
+                }
+            }
+        }
+        text.push(',');
+        text.push_str(rest.trim_start_matches('{'));
+        Ok(text.into_bytes())
     }
 }
 
@@ -132,10 +176,10 @@ pub async fn answer(
     }
     match grant {
         Grant::AuthorizationCode => token_code::grant(caller, parameters, ground).await,
-        Grant::ClientCredentials => token_client::grant(caller, parameters, ground),
+        Grant::ClientCredentials => token_client::grant(caller, parameters, ground).await,
         Grant::DeviceCode => token_device::grant(caller, parameters, ground).await,
         Grant::JwtBearer => jwt_bearer::grant(caller, parameters, ground).await,
         Grant::RefreshToken => token_refresh::grant(caller, parameters, ground).await,
-        Grant::TokenExchange => token_exchange::grant(caller, parameters, ground),
+        Grant::TokenExchange => token_exchange::grant(caller, parameters, ground).await,
     }
 }

@@ -1,4 +1,4 @@
-//! The client credentials grant, RFC 6749 §4.4. Writes nothing, locks nothing: the answer follows from the request, the
+//! The client credentials grant, RFC 6749 §4.4. Writes nothing, waits for nothing but others that are signed beside it: the answer follows from the request, the
 //! snapshot, the time and chance.
 
 use sealstone_jose::jwt::Claims;
@@ -10,7 +10,7 @@ use super::{Authenticated, OAuthError, Parameters, target};
 /// Issues a token for the client itself.
 /// RFC 6749 §4.4.2 and §4.4.3; claims by RFC 9068 §2.2.
 /// Errors: `invalid_scope`, `invalid_target`; `server_error` if the client's algorithm has no key.
-pub fn grant(
+pub async fn grant(
     caller: &Authenticated,
     parameters: &Parameters,
     ground: Ground<'_>,
@@ -30,6 +30,6 @@ pub fn grant(
         scope: scope.as_deref(),
         subject: &client.id,
     };
-    let access_token = access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?;
+    let access_token = access_token::issue(token, key, ground).await?;
     Ok(TokenResponse::new(access_token, lifetime, scope, ground.confirmation))
 }

@@ -40,7 +40,7 @@ const KEPT: [&str; 4] = ["acr", "amr", "auth_time", "may_act"];
 ///
 /// Errors: `invalid_request`, the same for every token that cannot be exchanged (§2.2.2); `invalid_target`,
 /// `invalid_scope`; `server_error` if the client's algorithm has no key.
-pub fn grant(
+pub async fn grant(
     caller: &Authenticated,
     parameters: &Parameters,
     ground: Ground<'_>,
@@ -95,7 +95,7 @@ pub fn grant(
         scope: scope.as_deref(),
         subject: &subject.sub,
     };
-    let access_token = access_token::issue(token, key, ground.issuer, ground.now, ground.randomness)?;
+    let access_token = access_token::issue(token, key, ground).await?;
     Ok(TokenResponse {
         issued_token_type: Some(ACCESS_TOKEN),
         ..TokenResponse::new(access_token, lifetime, scope, ground.confirmation)

@@ -52,7 +52,7 @@ pub async fn grant(
                 return Err(not_held("a refresh token was used a second time: its family is revoked"));
             }
         };
-        return answer(&family, generation, client, parameters, ground);
+        return answer(&family, generation, client, parameters, ground).await;
     }
     Err(not_held("many requests exchange this token at once"))
 }
@@ -99,7 +99,7 @@ async fn rotate(
     }
 }
 
-fn answer(
+async fn answer(
     family: &Family,
     generation: u64,
     client: &Client,
@@ -109,11 +109,12 @@ fn answer(
     let granted = &family.granted;
     let scope = target::narrowed_scope(granted.scope.as_deref(), parameters.value("scope"))?;
     let audiences = target::narrowed(&granted.audiences, parameters)?;
-    let (access_token, expires_in) = granted.access_token(client, &audiences, scope.as_deref(), ground)?;
+    let (access_token, expires_in) =
+        granted.access_token(client, &audiences, scope.as_deref(), ground).await?;
     let is_openid = scope.as_deref().is_some_and(|scope| scope.split(' ').any(|one| one == "openid"));
     let id_token = match is_openid {
         // OpenID Connect Core §12.2: without the nonce.
-        true => Some(id_token::issue(granted, None, &access_token, client, ground)?),
+        true => Some(id_token::issue(granted, None, &access_token, client, ground).await?),
         false => None,
     };
     let refresh_token = Some(token(&granted.family, generation, ground.refresh_key));

@@ -14,6 +14,7 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::response::Response;
 use axum::routing::any;
+use hyper::header::ALLOW;
 use hyper::{Method, Request, StatusCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -35,6 +36,8 @@ use json::{
 /// Where it is, below the issuer.
 pub(crate) const ADMIN: &str = "/admin/v1";
 
+/// Where what describes it is, for anybody.
+const DOCUMENT: &str = "/openapi.json";
 const OPENAPI: &str = include_str!("openapi.json");
 
 /// Every address and its methods, as they stand in the document.
@@ -122,15 +125,24 @@ async fn endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Respon
     let whole = head.uri.path().to_owned();
     let address =
         whole.strip_prefix(app.issuer.path()).and_then(|path| path.strip_prefix(ADMIN)).unwrap_or("");
-    if head.method == Method::GET && address == "/openapi.json" {
+    // RFC 9110 §9.3.2: as GET; what sends the answer leaves its body out.
+    let method = if head.method == Method::HEAD { &Method::GET } else { &head.method };
+    if method == Method::GET && address == DOCUMENT {
         return answer::public("application/json", OPENAPI);
     }
-    let asked = match Asked::find(&head.method, address) {
+    let asked = match Asked::find(method, address) {
         Ok(asked) => asked,
-        Err(refusal) => return answer::of_a_resource(refusal, ""),
+        Err(refusal) => {
+            let mut response = answer::of_a_resource(refusal, "");
+            let methods = methods_of(address);
+            if !methods.is_empty() {
+                answer::add(&mut response, ALLOW, &methods);
+            }
+            return response;
+        }
     };
     let resource = Resource {
-        scopes: asked.area.scopes(head.method != Method::GET),
+        scopes: asked.area.scopes(method != Method::GET),
         url: app.issuer.endpoint(&format!("{ADMIN}{address}")),
     };
     let snapshot = app.live.snapshot_owned();
@@ -143,20 +155,35 @@ async fn endpoint(State(app): State<Arc<App>>, request: Request<Body>) -> Respon
             let what = "the access token is not one that a client has got for itself";
             return Err(refused(OAuthError::new(Code::InsufficientScope, what)));
         }
-        let body = match head.method {
+        let body = match *method {
             Method::POST | Method::PUT => read_json(&head.headers, body, &app).await?,
             _ => Vec::new(),
         };
         let page = Page::of(head.uri.query().unwrap_or_default()).map_err(refused)?;
         let done = asked.carry_out(&app, &by, &body, page).await;
         // What was changed holds here at once; other servers follow within their poll.
-        if head.method != Method::GET {
+        if method != Method::GET {
             app.live.refresh(app.clock.now()).await.map_err(|cause| refused(cause.into()))?;
         }
         done
     };
     let answered = answered.await;
     shown.answer(&app, &resource, answered)
+}
+
+/// Whether an address is one of a pattern's.
+fn fits(pattern: &str, address: &str) -> bool {
+    let same = |(part, segment): (&str, &str)| part.starts_with('{') || part == segment;
+    let (parts, segments) = (pattern.split('/'), address.split('/'));
+    parts.clone().count() == segments.clone().count() && parts.zip(segments).all(same)
+}
+
+/// What an address takes, as `Allow` says it (RFC 9110 §10.2.1); empty for one that is none.
+fn methods_of(address: &str) -> String {
+    let document = ("GET", DOCUMENT, Area::Clients);
+    let fitting = ADDRESSES.into_iter().chain([document]).filter(|(_, pattern, _)| fits(pattern, address));
+    let names = fitting.map(|(name, ..)| if name == "GET" { "GET,HEAD" } else { name });
+    names.collect::<Vec<_>>().join(",")
 }
 
 /// An address that was found, and what stands in its places.
@@ -170,24 +197,13 @@ struct Asked {
 impl Asked {
     /// Errors: `NotFound`, and `Method` for an address that has others.
     fn find(method: &Method, address: &str) -> Result<Self, Refusal> {
-        let segments: Vec<&str> = address.split('/').collect();
-        let mut known = false;
-        for (name, pattern, area) in ADDRESSES {
-            let parts: Vec<&str> = pattern.split('/').collect();
-            let fits = |(part, segment): (&&str, &&str)| part.starts_with('{') || part == segment;
-            // A fixed word counts before a place: `/keys/rotation` is no key.
-            if parts.len() != segments.len() || !parts.iter().zip(&segments).all(fits) {
-                continue;
-            }
-            known = true;
-            if name == method.as_str() {
-                let place = parts.iter().zip(&segments).find(|(part, _)| part.starts_with('{'));
-                let place = place.map_or(Some(String::new()), |(_, text)| decoded(text));
-                let place = Zeroizing::new(place.ok_or(Refusal::NotFound)?);
-                return Ok(Self { area, method: name, pattern, place });
-            }
-        }
-        Err(if known { Refusal::Method } else { Refusal::NotFound })
+        let mut fitting = ADDRESSES.into_iter().filter(|(_, pattern, _)| fits(pattern, address));
+        let Some((method, pattern, area)) = fitting.find(|(name, ..)| *name == method.as_str()) else {
+            return Err(if methods_of(address).is_empty() { Refusal::NotFound } else { Refusal::Method });
+        };
+        let place = pattern.split('/').zip(address.split('/')).find(|(part, _)| part.starts_with('{'));
+        let place = place.map_or(Some(String::new()), |(_, text)| decoded(text));
+        Ok(Self { area, method, pattern, place: Zeroizing::new(place.ok_or(Refusal::NotFound)?) })
     }
 
     async fn carry_out(self, app: &App, by: &str, body: &[u8], page: Page) -> Result<Response, Refusal> {

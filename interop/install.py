@@ -12,7 +12,7 @@ from pathlib import Path
 from partner import gist
 
 HERE = Path(__file__).resolve().parent
-PYTHON, NODE, GO = HERE / "python", HERE / "node", HERE / "go"
+PYTHON, NODE, GO, RUST = HERE / "python", HERE / "node", HERE / "go", HERE / "rust"
 PATIENCE = 300  # seconds for one language
 
 # name: what it does, its language, its program
@@ -23,7 +23,9 @@ PARTNERS = {
     "jose": ("tokens", "node", "with_jose.mjs"),
     "filippo.io/mldsa": ("tokens", "go", None),
     "openid-client": ("flows", "node", "with_openid_client.mjs"),
+    "oauth4webapi": ("flows", "node", "with_oauth4webapi.mjs"),
     "authlib": ("flows", "python", "with_authlib.py"),
+    "openidconnect": ("flows", "rust", None),
 }
 
 
@@ -87,7 +89,12 @@ def go():
     return Command([GO / "partner"], GO, dict(os.environ))
 
 
-LANGUAGES = {"python": python, "node": node, "go": go}
+def rust():
+    run(["cargo", "build", "-q", "--locked"], RUST)
+    return Command([RUST / "target/debug/partner"], RUST, dict(os.environ))
+
+
+LANGUAGES = {"python": python, "node": node, "go": go, "rust": rust}
 
 
 def once(install, proof, lock, *more):

@@ -4,6 +4,7 @@ import json
 import time
 import uuid
 
+import people
 import proofs
 from base64url import decode
 from ours import Server
@@ -21,6 +22,8 @@ DOCUMENTS = ["oauth-authorization-server", "openid-configuration"]
 
 
 def server(report, levels, sealstone, partners, clients, work):
+    """`clients` are those of machines and those of people; a library may be both."""
+    machines = [client for client in clients if "introspect" in client.asks]
     certificates = proofs.Certificates(work)
     stopped = Server(sealstone, [*levels, "ES256"], work, certificates.authority)  # ES256: a verifier must find its key among others
     accounts = {level: {method: stopped.add_client(level, method) for method in METHODS} for level in levels}
@@ -29,6 +32,7 @@ def server(report, levels, sealstone, partners, clients, work):
     policy = [*GRANTS, "--exchange-from", stopped.issuer]
     more = {level: stopped.add_client(level, METHODS[1], *policy, called="more") for level in levels}
     issuers = [Issuer(maker, level, stopped, more[level]) for maker in partners for level in levels]
+    accounts_of_people = people.register(stopped, sealstone, work)
     with stopped as running:
         for level, by_method in accounts.items():
             with report.case(sealstone, "server", "access token over TLS", level) as given:
@@ -39,13 +43,15 @@ def server(report, levels, sealstone, partners, clients, work):
             for partner in partners:
                 with report.case(partner, "server to partner", "access token, JWKS over TLS", level):
                     check_and_refuse(partner, token, level, "jwks", jwks, payload)
-            for client in clients:
+            for client in machines:
                 for document, method in zip(DOCUMENTS, METHODS):
                     flow(report, level, client, running, by_method[method], document, method)
                 proofs.flows(report, level, client, running, sealstone, ways[level])
                 grants(report, level, client, running, more[level], [one for one in issuers if one.level == level])
                 if "fetch-bound-token" in client.asks:
                     bound_tokens(report, level, client, running, bound[level])
+        for client in clients:
+            people.flows(report, client, running, accounts_of_people)
 
 
 def flow(report, level, client, running, account, document, method):

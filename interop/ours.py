@@ -94,6 +94,8 @@ class Server:
             f'issuer = "{self.issuer}"\n'
             f'[tls]\nclient_ca = "{client_ca}"\n'
             f"[tokens]\nalgorithms = {json.dumps(algorithms)}\n"
+            "[device]\ninterval_seconds = 1\n"  # who waits here is a test
+            "[passwords]\nmemory_kib = 7168\npasses = 5\n"
             "[limits]\naddress_failures_per_minute = 0\n"  # all partners have one address
         )
 
@@ -105,6 +107,10 @@ class Server:
             "--auth-method", method, *more, "--json",
         )  # fmt: skip
         return {name: value for name, value in json.loads(said).items() if name in ("client_id", "client_secret")}
+
+    def add_user(self, username, name, password):
+        place = ["--config", self._config, "--name", name, "--password-stdin"]
+        self._sealstone.run("user", "add", username, *place, given=password)
 
     def add_issuer(self, issuer, jwks, client_id):
         """Trusts an issuer, for the client (RFC 7523 §2.1)."""

@@ -42,6 +42,7 @@ class Partner:
         self.asks = hello["asks"]
         self.writes, self.reads = hello.get("writes", []), hello.get("reads", [])
         self.methods, self.signs = hello.get("methods", []), hello.get("signs", [])
+        self.ways, self.id_tokens = hello.get("ways", []), hello.get("id_tokens", [])
         self.deterministic = hello.get("deterministic", False)
 
     def make_key(self, level, **seed):

@@ -11,8 +11,9 @@ class Outcome:
 
 
 class Report:
-    def __init__(self, levels):
-        self._levels = levels
+    def __init__(self, levels, more):
+        """`more` are algorithms of which few rows speak."""
+        self._levels = [*levels, *more]
         self._rows = {}  # (partner, engine, direction, subject): {level: Outcome}
         self._skipped, self._broken = [], []
 

@@ -5,6 +5,7 @@ import tls from 'node:tls'
 import { importJWK } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as client from 'openid-client'
+import { people } from './people_by_openid_client.mjs'
 import { Refused, serve } from './wire.mjs'
 
 let config
@@ -12,7 +13,8 @@ let config
 async function discover({ issuer, ca, client_id, client_secret, method, document, ...proof }) {
   tls.setDefaultCACertificates([readFileSync(ca, 'utf8')])
   const algorithm = { 'openid-configuration': 'oidc', 'oauth-authorization-server': 'oauth2' }[document]
-  const options = { algorithm, ...(proof.certificate && { [client.customFetch]: withCertificate(ca, proof) }) }
+  const execute = [client.enableNonRepudiationChecks] // the signatures of ID tokens, over TLS too
+  const options = { algorithm, execute, ...(proof.certificate && { [client.customFetch]: withCertificate(ca, proof) }) }
   const auth = await METHODS[method](client_secret, proof)
   config = await client.discovery(new URL(issuer), client_id, undefined, auth, options)
   return { metadata: config.serverMetadata() }
@@ -26,6 +28,7 @@ const METHODS = {
     const { kid } = JSON.parse(key)
     return client.PrivateKeyJwt({ key: await importJWK(JSON.parse(key), alg), kid })
   },
+  none: () => client.None(),
   tls_client_auth: () => client.TlsClientAuth(),
   self_signed_tls_client_auth: () => client.TlsClientAuth(),
 }
@@ -113,7 +116,10 @@ const refusing = (ask) => async (fields) => {
   }
 }
 
+const refusingAll = (asks) => Object.fromEntries(Object.entries(asks).map(([name, ask]) => [name, refusing(ask)]))
+
 await serve('openid-client', {
+  ...refusingAll(people(() => config)),
   discover,
   'fetch-token': refusing(fetchToken),
   'fetch-by-grant': refusing(fetchByGrant),
@@ -124,5 +130,7 @@ await serve('openid-client', {
   'check-bound-token': refusing(checkBoundToken),
 }, {
   methods: ['client_secret_jwt', 'private_key_jwt', 'tls_client_auth', 'self_signed_tls_client_auth'],
+  ways: ['code', 'code, public client', 'code, private_key_jwt', 'PAR', 'JAR', 'JAR in PAR', 'DPoP', 'DPoP and PAR', 'device'],
+  id_tokens: ['ES256', 'ML-DSA-65'],
   signs: ['ES256', 'ML-DSA-44', 'ML-DSA-65', 'ML-DSA-87'],
 })

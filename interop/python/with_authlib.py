@@ -9,9 +9,10 @@ from authlib.oauth2.rfc7523 import ClientSecretJWT, PrivateKeyJWT
 from authlib.oauth2.rfc8414 import AuthorizationServerMetadata, get_well_known_url
 from joserfc.jwk import ECKey
 
+from people_by_authlib import ASKS, People
 from wire import Refused, serve
 
-session = metadata = None
+session = metadata = someone = None
 CERTIFICATES = ["tls_client_auth", "self_signed_tls_client_auth"]
 
 
@@ -34,7 +35,7 @@ class ShortPrivateKeyJWT(FiveMinutes, PrivateKeyJWT):
 def discover(issuer, ca, client_id, method, document, client_secret=None, key=None, alg=None, certificate=None,
              certificate_key=None):  # fmt: skip
     """RFC 8414 §3; the library judges what RFC 8414 §2 says of each member."""
-    global session, metadata
+    global session, metadata, someone
     spoken = "none" if method in CERTIFICATES else method  # the library then sends client_id: RFC 8705 §2
     methods = {"token_endpoint_auth_method": spoken, "revocation_endpoint_auth_method": spoken}  # by default, Basic
     secret = ECKey.import_key(json.loads(key)) if key else client_secret
@@ -48,6 +49,7 @@ def discover(issuer, ca, client_id, method, document, client_secret=None, key=No
     metadata.validate()
     if metadata.issuer != issuer:
         raise ValueError(f"the document names the issuer {metadata.issuer}")
+    someone = People(session, metadata)
     return {"metadata": metadata}
 
 
@@ -74,6 +76,16 @@ def revoke(token):
     return {}
 
 
+def with_person(ask):
+    def asked(**fields):
+        try:
+            return getattr(someone, ask.replace("-", "_"))(**fields)
+        except OAuthError as error:
+            raise Refused(error.error)
+
+    return asked
+
+
 def of_json(answer):
     answer.raise_for_status()
     return answer.json()
@@ -86,5 +98,7 @@ asks = {
     "introspect": introspect,
     "revoke": revoke,
 }
+asks |= {ask: with_person(ask) for ask in ASKS}
 methods = ["client_secret_jwt", "private_key_jwt", *CERTIFICATES]
-serve("authlib", "none", asks, methods=methods, signs=["ES256"])
+ways = ["code", "code, public client", "code, private_key_jwt", "device"]
+serve("authlib", "none", asks, methods=methods, signs=["ES256"], ways=ways, id_tokens=["ES256"])

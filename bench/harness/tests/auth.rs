@@ -28,7 +28,7 @@ fn every_row_comes_out_of_a_run_without_peers() {
     assert!(output.status.success(), "{said}");
     assert!(said.starts_with("server "), "which cores were used: {said}");
     let rows: Vec<Value> = serde_json::from_slice(&fs::read(&rows).expect("rows")).expect("JSON");
-    assert_eq!(rows.len(), 16);
+    assert_eq!(rows.len(), 19);
     for row in &rows {
         assert!(row["ours"].as_f64().is_some_and(|ours| ours > 0.0), "{row}");
         // Ours beside ours has a ratio that can miss its goal, and so have memory and start; peers do not run.
@@ -39,6 +39,7 @@ fn every_row_comes_out_of_a_run_without_peers() {
     }
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(text.contains("| sealstone | introspection ML-DSA-65 | 128 |"), "{text}");
+    assert!(text.contains("| sealstone-alone | token ML-DSA-65 | 32 |"), "{text}");
     assert!(text.contains("TLS13_AES_128_GCM_SHA256"), "{text}");
 }
 

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use tokio::task::JoinSet;
 
+use crate::code::Browser;
 use crate::connection::{Connection, Prepared, Target};
 use crate::report::Report;
 use crate::{Plan, say};
@@ -14,11 +15,17 @@ use crate::{Plan, say};
 const MOST_ERRORS: u64 = 20;
 
 /// Opens every connection, keeps them busy for the time of the plan, and reports on the part that counts.
-pub(crate) async fn run(plan: &Plan, target: Target, requests: Vec<Prepared>) -> Result<Report, String> {
+pub(crate) async fn run(
+    plan: &Plan,
+    target: Target,
+    requests: Vec<Prepared>,
+    browser: Option<Browser>,
+) -> Result<Report, String> {
     if requests.is_empty() {
         return Err("the input has no request for the load".to_owned());
     }
     let shared = Rc::new(Shared {
+        browser,
         once: plan.once,
         next: Cell::new(0),
         phase: Cell::new(Phase::Warm),
@@ -59,6 +66,8 @@ enum Phase {
 
 /// What the connections have in common. All of them are on one thread.
 struct Shared {
+    /// Of somebody who has signed in, where requests need one.
+    browser: Option<Browser>,
     once: bool,
     next: Cell<usize>,
     phase: Cell<Phase>,
@@ -87,7 +96,10 @@ async fn keep_busy(mut connection: Connection, shared: Rc<Shared>) {
             }
         }
         let sent = Instant::now();
-        let answer = connection.send(&shared.target, request).await;
+        let answer = match &shared.browser {
+            Some(browser) => browser.flow(&mut connection, &shared.target, request).await,
+            None => connection.send(&shared.target, request).await,
+        };
         let taken = sent.elapsed();
         let mut report = shared.report.borrow_mut();
         match answer {

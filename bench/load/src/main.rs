@@ -10,12 +10,13 @@
 //! them.
 #![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
+mod code;
 mod connection;
 mod load;
 mod report;
 
 use std::io::{BufRead, Write};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
@@ -23,6 +24,7 @@ use std::time::{Duration, Instant};
 use serde::Deserialize;
 use serde_json::json;
 
+use code::Browser;
 use connection::{Connection, Target};
 
 /// What to do.
@@ -33,16 +35,25 @@ struct Plan {
     address: SocketAddr,
     /// The certificate to trust, PEM; it is for `localhost`.
     certificate: PathBuf,
+    /// The authorization code flow: each request is what it hands in but the code. Without it requests go out alone.
+    #[serde(default)]
+    code: Option<code::Code>,
     /// How many connections are kept busy.
     connections: usize,
     /// What each good answer holds.
     contains: String,
+    /// Where connections come from, in turn; anywhere if there is none.
+    #[serde(default)]
+    from: Vec<IpAddr>,
     /// Each request is sent once, and the load ends with the last; otherwise they are sent in turn, again and again.
     once: bool,
     /// Where the requests go.
     path: String,
     /// How long the first answer may be waited for, while the server starts.
     patience_seconds: f64,
+    /// Good answers are those that refuse.
+    #[serde(default)]
+    refused: bool,
     /// How long answers are counted; 0 ends the program with the first answer.
     seconds: f64,
     /// How long there is load before that.
@@ -79,19 +90,19 @@ fn run() -> Result<(), String> {
         let request: Request = serde_json::from_str(&line).map_err(|why| format!("a request: {why}"))?;
         requests.push(connection::prepare(&plan.path, request)?);
     }
-    let target = Target::new(plan.address, &plan.certificate, &plan.contains)?;
+    let target = Target::new(&plan)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|why| format!("the runtime: {why}"))?;
     tokio::task::LocalSet::new().block_on(&runtime, async {
         let first = requests.first().cloned().ok_or("the input has no request")?;
         say("ready");
-        let (connection, body) = first_answer(&plan, &target, first).await?;
+        let (connection, browser, body) = first_answer(&plan, &target, first).await?;
         let body = String::from_utf8_lossy(&body);
         say(&format!("answered {}", json!({"body": body, "tls": connection.tls()})));
         drop(connection);
         if plan.seconds > 0.0 {
             requests.drain(..usize::from(plan.once));
-            let report = load::run(&plan, target, requests).await?;
+            let report = load::run(&plan, target, requests, browser).await?;
             say(&report.json().to_string());
         }
         Ok(())
@@ -104,13 +115,20 @@ async fn first_answer(
     plan: &Plan,
     target: &Target,
     request: connection::Prepared,
-) -> Result<(Connection, hyper::body::Bytes), String> {
+) -> Result<(Connection, Option<Browser>, hyper::body::Bytes), String> {
     let patience = Instant::now() + Duration::from_secs_f64(plan.patience_seconds);
     loop {
         let answered = async {
             let mut connection = Connection::open(target).await?;
-            let body = connection.send(target, &request).await?;
-            Ok::<_, String>((connection, body))
+            let browser = match &plan.code {
+                Some(code) => Some(Browser::sign_in(code, &mut connection, target).await?),
+                None => None,
+            };
+            let body = match &browser {
+                Some(browser) => browser.flow(&mut connection, target, &request).await?,
+                None => connection.send(target, &request).await?,
+            };
+            Ok::<_, String>((connection, browser, body))
         };
         match answered.await {
             Ok(answered) => return Ok(answered),

@@ -2,6 +2,7 @@
 //! notice by themselves,
 //! within `store.poll_milliseconds`.
 
+mod configured;
 mod issuers;
 mod profile;
 mod sectors;
@@ -22,8 +23,8 @@ use crate::Error;
 use crate::audit::{Book, Event, What};
 use crate::client::{
     self, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client,
-    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, SecretHash, SharedSecret,
-    SubjectType,
+    ClientSecret, CodeFlow, Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Principal, Profile,
+    SecretHash, SharedSecret, SubjectType,
 };
 use crate::clock::{Clock, OsRandomness, Randomness, SystemClock, random_id, random_secret};
 use crate::config::Config;
@@ -61,6 +62,8 @@ pub struct Admin {
     /// Who this server is, as far as the configuration says.
     issuer: Option<String>,
     key_policy: Policy,
+    /// The realms whose principals can be clients.
+    kerberos_realms: Vec<String>,
     max_lifetime_seconds: u64,
     outbound: Arc<Outbound>,
     passwords: Passwords,
@@ -135,6 +138,8 @@ pub enum NewAuthentication {
     ClientSecretJwt(MacAlgorithm, AssertionAudience),
     /// `client_secret_post`.
     ClientSecretPost,
+    /// `kerberos_client_auth`, with the principal of the client's tickets.
+    KerberosClientAuth(Principal),
     /// `none`: a client that cannot keep a secret.
     None,
     /// `private_key_jwt`, with the client's public keys.
@@ -152,6 +157,7 @@ impl NewAuthentication {
             NewAuthentication::ClientSecretBasic => AuthMethod::ClientSecretBasic,
             NewAuthentication::ClientSecretJwt(..) => AuthMethod::ClientSecretJwt,
             NewAuthentication::ClientSecretPost => AuthMethod::ClientSecretPost,
+            NewAuthentication::KerberosClientAuth(_) => AuthMethod::KerberosClientAuth,
             NewAuthentication::None => AuthMethod::None,
             NewAuthentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
             NewAuthentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
@@ -162,6 +168,9 @@ impl NewAuthentication {
 
 /// What a server must have to see a client's certificate.
 const CERTIFICATES_NEED: &str = "this server must end TLS itself (`tls.mode`) and ask for certificates (`tls.client_certificates = \"ask\"`)";
+/// What a server must have to accept tickets.
+const KERBEROS_NEEDS: &str =
+    "it goes with `kerberos.keytab` in the configuration, and a build with the feature `kerberos`";
 /// The most keys a client may register: enough for a rotation of each algorithm.
 const MOST_KEYS: usize = 16;
 
@@ -218,6 +227,7 @@ impl Admin {
             data_dir: config.data_dir.clone(),
             issuer: config.issuer.clone(),
             key_policy: Policy::of(config),
+            kerberos_realms: config.kerberos.realms(),
             max_lifetime_seconds: config.tokens.max_lifetime_seconds.get(),
             outbound: Arc::new(Outbound::new(&config.outbound, Arc::new(SystemResolver))),
             passwords: config.passwords.pool(),
@@ -286,7 +296,7 @@ impl Admin {
 
     /// Registers a client in another way. It keeps its id and its secret, which is drawn anew only for another method.
     /// Of two changes at once the later one counts.
-    /// Errors: `ClientInvalid`, `ClientUnknown`.
+    /// Errors: `ClientConfigured`, `ClientInvalid`, `ClientUnknown`.
     pub(crate) async fn change_client(
         &self,
         id: &str,
@@ -300,6 +310,7 @@ impl Admin {
             let found = self.store.read(Kind::Client, id, now).await?;
             let record = found.ok_or_else(|| Error::ClientUnknown { id: id.to_owned() })?;
             let was = Client::from_record(&record)?;
+            changeable(&was)?;
             let has_secret =
                 was.authentication.secret_hash().is_some() || was.authentication.shared_secret().is_some();
             let keeps = has_secret && new.authentication.method() == was.authentication.method();
@@ -319,7 +330,7 @@ impl Admin {
     }
 
     /// Draws a new secret for a client; the old one is over.
-    /// Errors: `ClientUnknown`; `ClientInvalid` for a client whose method has none.
+    /// Errors: `ClientConfigured`, `ClientUnknown`; `ClientInvalid` for a client whose method has none.
     pub async fn renew_secret(&self, id: &str) -> Result<(Client, ClientSecret), Error> {
         self.can_note().await?;
         loop {
@@ -327,6 +338,7 @@ impl Admin {
             let found = self.store.read(Kind::Client, id, now).await?;
             let record = found.ok_or_else(|| Error::ClientUnknown { id: id.to_owned() })?;
             let was = Client::from_record(&record)?;
+            changeable(&was)?;
             let again = match &was.authentication {
                 Authentication::ClientSecretBasic(_) => NewAuthentication::ClientSecretBasic,
                 Authentication::ClientSecretPost(_) => NewAuthentication::ClientSecretPost,
@@ -400,6 +412,9 @@ impl Admin {
                 Ok((Authentication::ClientSecretJwt(shared), Some(secret)))
             }
             NewAuthentication::ClientSecretPost => by_secret(Authentication::ClientSecretPost),
+            NewAuthentication::KerberosClientAuth(principal) => {
+                Ok((Authentication::KerberosClientAuth(principal), None))
+            }
             NewAuthentication::None => Ok((Authentication::None, None)),
             NewAuthentication::PrivateKeyJwt(keys) => Ok((Authentication::PrivateKeyJwt(keys), None)),
             NewAuthentication::SelfSignedTlsClientAuth(keys) => {
@@ -429,13 +444,15 @@ impl Admin {
     }
 
     /// Removes a client; its tokens cease to be active. With `expected`, only if its record still has that version.
-    /// Errors: `ClientUnknown`, also when another change came first.
+    /// Errors: `ClientUnknown`, also when another change came first; `ClientConfigured`.
     pub async fn remove_client(&self, id: &str, expected: Option<Version>) -> Result<(), Error> {
         let unknown = || Error::ClientUnknown { id: id.to_owned() };
-        let expected = match expected {
-            Some(version) => version,
-            None => self.store.read(Kind::Client, id, self.clock.now()).await?.ok_or_else(unknown)?.version,
-        };
+        let record = self.store.read(Kind::Client, id, self.clock.now()).await?.ok_or_else(unknown)?;
+        let was = Client::from_record(&record)?;
+        if was.origin == Origin::Configured {
+            return changeable(&was);
+        }
+        let expected = expected.unwrap_or(record.version);
         self.can_note().await?;
         match self.store.remove(Kind::Client, id, expected).await? {
             Write::Done(_) => self.note(What::ClientRemoved, "client", id).await,
@@ -450,9 +467,12 @@ impl Admin {
         };
         let method = new.authentication.method();
         if !self.auth_methods.contains(&method) {
-            let hint = match self.certificates {
-                true => "`tls.client_ca` in the configuration names the authorities that certify clients",
-                false => CERTIFICATES_NEED,
+            let hint = match (method, self.certificates) {
+                (AuthMethod::KerberosClientAuth, _) => KERBEROS_NEEDS,
+                (_, true) => {
+                    "`tls.client_ca` in the configuration names the authorities that certify clients"
+                }
+                (_, false) => CERTIFICATES_NEED,
             };
             return invalid("authentication method", format!("{} is not possible here", method.name()), hint);
         }
@@ -461,6 +481,17 @@ impl Admin {
             return invalid("certificate", what, CERTIFICATES_NEED);
         }
         match &new.authentication {
+            NewAuthentication::KerberosClientAuth(principal) => {
+                let realm = principal.realm();
+                match self.kerberos_realms.iter().any(|known| known == realm) {
+                    true => Ok(()),
+                    false => invalid(
+                        "principal",
+                        format!("{principal} is of a realm that is not known here"),
+                        "`kerberos.realms` in the configuration lists the realms; without it, that of the service is the only one",
+                    ),
+                }
+            }
             NewAuthentication::PrivateKeyJwt(AssertionKeys { keys: KeySource::Url(uri), .. })
             | NewAuthentication::SelfSignedTlsClientAuth(KeySource::Url(uri)) => {
                 self.check_address("jwks_uri", uri)
@@ -546,19 +577,18 @@ impl Admin {
         check_grants(new)?;
         profile::check(new)?;
         profile::check_request_objects(new)?;
-        let algorithms = [
+        let signing = [
             Some(new.algorithm),
             new.code_flow.userinfo_signed_response_alg,
             new.introspection_signed_response_alg,
         ];
-        let missing = algorithms.into_iter().flatten().find(|algorithm| !self.algorithms.contains(algorithm));
-        if let Some(algorithm) = missing {
+        if let Some(missing) = signing.into_iter().flatten().find(|one| !self.algorithms.contains(one)) {
             let enabled: Vec<_> = self.algorithms.iter().map(|algorithm| algorithm.name()).collect();
             let hint = format!(
                 "enabled are {}; `tokens.algorithms` in the configuration enables more",
                 enabled.join(", ")
             );
-            return invalid("algorithm", format!("{} is not enabled", algorithm.name()), &hint);
+            return invalid("algorithm", format!("{} is not enabled", missing.name()), &hint);
         }
         if new.token_lifetime_seconds == 0 || new.token_lifetime_seconds > self.max_lifetime_seconds {
             let hint = format!(
@@ -575,6 +605,17 @@ impl Admin {
 async fn blocking(work: impl FnOnce() -> Result<(), Error> + Send + 'static) -> Result<(), Error> {
     let done = tokio::task::spawn_blocking(work).await;
     done.unwrap_or_else(|cause| Err(Error::store("write the audit log", cause)))
+}
+
+/// That the configuration does not decide about the client.
+/// Errors: `ClientConfigured`.
+fn changeable(client: &Client) -> Result<(), Error> {
+    match client.origin {
+        Origin::Registered => Ok(()),
+        origin => {
+            Err(Error::ClientConfigured { id: client.id.clone(), withdrawn: origin == Origin::Withdrawn })
+        }
+    }
 }
 
 /// The client that `new` asks for.
@@ -600,6 +641,7 @@ fn made(
         introspection_signed_response_alg: new.introspection_signed_response_alg,
         logout: new.logout,
         name: new.name,
+        origin: Origin::Registered,
         profile: new.profile,
         registration,
         resources: new.resources,

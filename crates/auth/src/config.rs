@@ -2,7 +2,9 @@
 //! `Config::default()` runs: loopback, a self-signed certificate, a data directory beside the caller.
 
 mod audit;
+mod kerberos;
 mod reading;
+mod static_clients;
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -17,7 +19,10 @@ use crate::trusted;
 
 pub use crate::http::{Block, ProxyHeader};
 pub use audit::{Audit, WhenFull};
+pub use kerberos::Kerberos;
 pub(crate) use reading::Fault;
+pub use static_clients::StaticClient;
+pub(crate) use static_clients::{SecretSource, Wanted};
 
 /// How long a JWK set may be cached; a key is published at least twice as long before its first use.
 pub(crate) const JWKS_MAX_AGE_SECONDS: u64 = 300;
@@ -40,6 +45,8 @@ pub struct Config {
     pub http: Http,
     /// The issuer identifier, RFC 8414 §2. Without it: `https://` and the bound address.
     pub issuer: Option<String>,
+    /// Clients with Kerberos tickets.
+    pub kerberos: Kerberos,
     /// The rotation of signing keys.
     pub keys: Keys,
     /// How often somebody may ask.
@@ -62,6 +69,8 @@ pub struct Config {
     pub sessions: Sessions,
     /// How the server ends.
     pub shutdown: Shutdown,
+    /// The clients that are listed here, besides those of the store.
+    pub static_clients: Vec<StaticClient>,
     /// The store.
     pub store: Store,
     /// The transport.
@@ -363,6 +372,7 @@ impl Default for Config {
             dpop: Dpop::default(),
             http: Http::default(),
             issuer: None,
+            kerberos: Kerberos::default(),
             keys: Keys::default(),
             limits: Limits::default(),
             listen: SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8443),
@@ -374,6 +384,7 @@ impl Default for Config {
             registration: Registration::default(),
             sessions: Sessions::default(),
             shutdown: Shutdown::default(),
+            static_clients: Vec::new(),
             store: Store::default(),
             tls: Tls::default(),
             tokens: Tokens::default(),

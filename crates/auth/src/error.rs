@@ -25,6 +25,13 @@ pub enum Error {
         /// What is wrong.
         what: String,
     },
+    /// The configuration decides about this client. Cure: change it there; where it is disabled, also: remove it.
+    ClientConfigured {
+        /// The id asked for.
+        id: String,
+        /// Whether the configuration has it no more, so that it is disabled.
+        withdrawn: bool,
+    },
     /// A client with this id is there already. Cure: choose another id, or remove the client first.
     ClientExists {
         /// The id asked for.
@@ -163,6 +170,12 @@ impl Error {
     /// What the operator can do about it, if more can be said than the message does.
     pub fn hint(&self) -> Option<String> {
         match self {
+            Error::ClientConfigured { withdrawn: false, .. } => {
+                Some("change `static_clients` there, and start the server anew".into())
+            }
+            Error::ClientConfigured { withdrawn: true, .. } => {
+                Some("put it back into `static_clients`, or remove it".into())
+            }
             Error::ClientExists { .. } => Some("choose another id, or remove the client first".into()),
             Error::ClientInvalid { hint, .. } | Error::IssuerInvalid { hint, .. } => Some(hint.clone()),
             Error::IssuerExists { .. } => Some("remove it first".into()),
@@ -214,6 +227,12 @@ impl fmt::Display for Error {
         match self {
             Error::Busy => write!(f, "too many passwords are being hashed"),
             Error::Certificate { what } => write!(f, "the certificate cannot be used: {what}"),
+            Error::ClientConfigured { id, withdrawn: false } => {
+                write!(f, "the client `{id}` is of the configuration")
+            }
+            Error::ClientConfigured { id, withdrawn: true } => {
+                write!(f, "the client `{id}` was of the configuration and is disabled")
+            }
             Error::ClientExists { id } => write!(f, "a client `{id}` exists already"),
             Error::ClientInvalid { field, what, .. } => {
                 write!(f, "the client's {field} is not valid: {what}")

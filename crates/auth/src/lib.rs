@@ -27,6 +27,7 @@
 //! | [`limits`] | how often somebody may ask | who it is |
 //! | [`signers`] | signatures side by side | what is signed |
 //! | [`verifiers`] | threads for the signatures of others | whose they are |
+//! | [`kerberos`] | what a ticket proves | HTTP, clients, the store |
 //! | [`people`] | users, passwords, sessions | HTTP, clients |
 //! | [`keys`] | the life of signing keys, and how they are sealed | who signs what |
 //! | [`trusted`] | issuers whose assertions are taken | what a flow makes of them |
@@ -45,6 +46,7 @@ mod data_dir;
 mod error;
 mod http;
 mod issuer;
+pub mod kerberos;
 pub mod keys;
 pub mod limits;
 pub mod log;
@@ -63,8 +65,8 @@ pub mod verifiers;
 pub use admin::{Admin, NewAuthentication, NewClient, NewSubject, NewUser};
 pub use client::{
     About, AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri,
-    RefreshLifetime, SharedSecret, SubjectType,
+    ClientSecret, CodeFlow, Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Principal,
+    Profile, RedirectUri, RefreshLifetime, SharedSecret, SubjectType,
 };
 pub use clock::{Clock, Randomness};
 pub use config::Config;

@@ -17,6 +17,7 @@ use crate::clock::{Clock, OsRandomness, Randomness, SystemClock};
 use crate::config::{Config, Fault, TlsMode};
 use crate::http::{self, App, Gate, Limiters, Limits, Origins};
 use crate::issuer::Issuer;
+use crate::kerberos::Acceptor;
 use crate::keys::{Policy, Stage};
 use crate::metrics::{Measured, Metrics};
 use crate::outbound::{KeySets, Logouts, Outbound, Resolver, SystemResolver};
@@ -93,6 +94,8 @@ impl Server {
         let tls = identity.map(|own| own.terms(config.tls.client_certificates)).transpose()?;
         let anchors = config.tls.client_ca.as_deref().map(tls::anchors).transpose()?.unwrap_or_default();
 
+        let kerberos = Acceptor::load(&config.kerberos)?;
+
         let store = match &world.store {
             Some(store) => Arc::clone(store),
             None => Arc::new(Sqlite::open(&data_dir::store(&config.data_dir))?),
@@ -125,6 +128,9 @@ impl Server {
         let outbound = Outbound::new(&config.outbound, Arc::clone(&world.resolver));
         let admin = Admin::new(&config, Arc::clone(&store), clock, randomness).with_book(book);
         let admin = admin.with_sealer(Arc::clone(live.sealer())).with_outbound(outbound);
+        let before = live.snapshot().clients.configured();
+        admin.apply_static(&config.static_clients, &before).await?;
+        live.refresh(world.clock.now()).await?;
         let app = Arc::new(App {
             admin,
             admin_api: config.admin.api,
@@ -133,6 +139,7 @@ impl Server {
             clock: Arc::clone(&world.clock),
             device: config.device.clone(),
             dpop: Dpop::new(&config.dpop, live.sealer(), live.randomness())?,
+            kerberos,
             key_sets: KeySets::new(Arc::new(Outbound::new(&config.outbound, Arc::clone(&world.resolver)))),
             live: Arc::new(live),
             max_body_bytes: usize::try_from(config.http.max_body_bytes.get()).unwrap_or(usize::MAX),

@@ -14,7 +14,7 @@ use sealstone_jose::{Algorithm, UnixSeconds};
 use tokio::sync::Mutex;
 
 use crate::Error;
-use crate::client::{Client, Clients};
+use crate::client::{Client, Clients, Origin};
 use crate::clock::Randomness;
 use crate::keys::{self, FlowKeys, KeyRing, Policy, Sealer, Step, plan, withdraw};
 use crate::store::{Kind, Record, Store, Version, Versions};
@@ -145,7 +145,12 @@ impl Live {
         }
         if versions.clients != next.versions.clients {
             let records = self.store.list(Kind::Client, Version::ZERO, now).await?;
-            next.clients = Arc::new(records.iter().map(Client::from_record).collect::<Result<_, _>>()?);
+            let clients = records.iter().map(Client::from_record);
+            // Who is disabled is nobody.
+            let there = |client: &Result<Client, Error>| {
+                client.as_ref().map_or(true, |client| client.origin != Origin::Withdrawn)
+            };
+            next.clients = Arc::new(clients.filter(there).collect::<Result<_, _>>()?);
             next.versions.clients = versions.clients;
         }
         if versions.trusted_issuers != next.versions.trusted_issuers {

@@ -57,6 +57,8 @@ fn every_key_can_be_set() {
         [log]
         format = "json"
         level = "debug"
+        [metrics]
+        listen = "127.0.0.1:9464"
         [registration]
         enabled = true
         most = 7
@@ -64,8 +66,6 @@ fn every_key_can_be_set() {
         pkce_optional = true
         scopes = ["openid"]
         token_endpoint_audience = true
-        [metrics]
-        listen = "127.0.0.1:9464"
         [shutdown]
         announce_seconds = 7
         grace_seconds = 8

@@ -38,6 +38,10 @@ mod http;
 mod introspection_jwt;
 mod jwks_uri;
 mod jwt_bearer;
+#[cfg(feature = "kerberos")]
+mod kerberos;
+#[cfg(feature = "kerberos")]
+mod kerberos_kdc;
 mod keys;
 mod limits;
 mod logout;
@@ -60,6 +64,7 @@ mod rotation;
 mod shutdown;
 mod signers;
 mod signin;
+mod static_clients;
 mod store;
 mod support;
 mod sweeps;

@@ -7,6 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use sealstone_auth::client::Clients;
+use sealstone_auth::clock::OsRandomness;
 use sealstone_auth::keys::Sealer;
 use sealstone_auth::outbound::{KeySets, Outbound, SystemResolver};
 use sealstone_auth::protocol::client_auth::{Means, Shown};
@@ -61,8 +62,10 @@ proptest! {
             anchors: &anchors,
             clients: &clients,
             issuer: &issuer,
+            kerberos: None,
             key_sets: &key_sets,
             now,
+            randomness: &OsRandomness,
             sealer: &sealer,
             verifiers: &verifiers,
         };

@@ -224,8 +224,10 @@ impl House {
             anchors: &self.anchors,
             clients: &snapshot.clients,
             issuer: &self.issuer,
+            kerberos: None,
             key_sets: &self.key_sets,
             now: self.clock.now(),
+            randomness: self.live.randomness(),
             sealer: self.live.sealer(),
             verifiers: &self.verifiers,
         }

@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use sealstone_auth::admin::DEFAULT_TOKEN_LIFETIME_SECONDS;
 use sealstone_auth::{
     About, Admin, AuthMethod, Client, CodeFlow, Consent, Exchange, Grant, HttpsUri, Logout, NewClient,
-    NewSubject, Profile, RedirectUri, RefreshLifetime, SubjectType,
+    NewSubject, Origin, Profile, RedirectUri, RefreshLifetime, SubjectType,
 };
 use sealstone_jose::Algorithm;
 use serde_json::{Value, json};
@@ -44,6 +44,8 @@ Examples:
   sealstone client add --id billing --auth-method private_key_jwt --jwks billing.jwks
   sealstone client add --id billing --auth-method tls_client_auth --tls-client-auth-san-dns billing.example.org
   sealstone client add --id billing --auth-method self_signed_tls_client_auth --certificate billing.pem
+  sealstone client add --id ci --auth-method kerberos_client_auth \
+    --kerberos-principal host/ci.example.org@EXAMPLE.ORG
   sealstone client add --id orders --grant token-exchange --exchange-from https://orders.example \
     --exchange-to https://stock.example
   sealstone client add --id shop --redirect-uri https://shop.example/callback --scope openid --scope email
@@ -62,6 +64,9 @@ With tls_client_auth the client shows a certificate in the TLS handshake that an
 has certified and that bears exactly the name given here. With self_signed_tls_client_auth it shows one that \
 is registered itself: --certificate takes it as PEM, --jwks and --jwks-uri a JWK set with x5c, x5t#S256 or bare \
 keys. A proxy that ends TLS shows the server no certificate, and no header is believed.
+
+With kerberos_client_auth the client shows a Kerberos ticket for the server (`Authorization: Negotiate`), which is \
+of exactly this principal. It goes with `kerberos.keytab`, in a build with the feature kerberos.
 
 A secret is at least 256 random bits. The server keeps only its hash, or the secret sealed, so it is shown here and \
 never again. A running server takes the client in within a second.")]
@@ -150,12 +155,12 @@ pub(crate) struct Add {
     /// The one algorithm of those signatures; that of any of its keys if not given
     #[arg(long, value_name = "ALG", requires = "redirect_uri", ignore_case = true, value_parser = flags::algorithm())]
     request_object_signing_alg: Option<Algorithm>,
-    /// Sign what the userinfo endpoint says to it
-    #[arg(long, value_name = "ALG", requires = "redirect_uri", ignore_case = true, value_parser = flags::algorithm())]
-    userinfo_signed_response_alg: Option<Algorithm>,
     /// What signs introspections that it asks for as JWTs (RFC 9701); what signs its tokens if not given
     #[arg(long, value_name = "ALG", ignore_case = true, value_parser = flags::algorithm())]
     introspection_signed_response_alg: Option<Algorithm>,
+    /// Sign what the userinfo endpoint says to it
+    #[arg(long, value_name = "ALG", requires = "redirect_uri", ignore_case = true, value_parser = flags::algorithm())]
+    userinfo_signed_response_alg: Option<Algorithm>,
     /// What it sees of a person: the same `sub` as all, or one that only the clients of its sector see
     #[arg(long, value_name = "TYPE", default_value = "public", value_parser = ["public", "pairwise"])]
     subject_type: String,
@@ -407,6 +412,14 @@ fn list(options: &List, runtime: &Runtime, terminal: &mut Terminal) -> Result<()
                 },
             ),
             ("subjects", sector(client)),
+            (
+                "state",
+                match client.origin {
+                    Origin::Configured => "of the configuration".into(),
+                    Origin::Withdrawn => "disabled, because the configuration has it no more".into(),
+                    _ => String::new(),
+                },
+            ),
             ("since", utc(client.created_at)),
         ];
         for (name, value) in facts.iter().filter(|(_, value)| !value.is_empty()) {
@@ -469,6 +482,9 @@ fn row(client: &Client) -> Value {
         "token_lifetime_seconds": client.token_lifetime_seconds,
     });
     client_auth::members(client, &mut row);
+    if client.origin != Origin::Registered {
+        row["origin"] = json!(client.origin);
+    }
     if !client.exchange.is_none() {
         row["exchange"] = json!(client.exchange);
     }

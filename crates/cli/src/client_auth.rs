@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use sealstone_auth::{
     AssertionAudience, AssertionKeys, AuthMethod, Authentication, CertificateName, Client, ClientKeys,
-    HttpsUri, KeySource, NewAuthentication,
+    HttpsUri, KeySource, NewAuthentication, Principal,
 };
 use sealstone_jose::mac::MacAlgorithm;
 use serde_json::{Value, json};
@@ -33,6 +33,9 @@ pub(crate) struct AuthOptions {
     /// Its certificates in PEM, for self_signed_tls_client_auth
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     certificate: Option<OsString>,
+    /// The principal of its tickets, as in host/ci.example.org@EXAMPLE.ORG, for kerberos_client_auth
+    #[arg(long, value_name = "PRINCIPAL")]
+    kerberos_principal: Option<String>,
     /// The MAC of its assertions, for client_secret_jwt
     #[arg(long, value_name = "ALG", default_value = "HS256", value_parser = flags::mac())]
     token_endpoint_auth_signing_alg: MacAlgorithm,
@@ -69,7 +72,7 @@ impl AuthOptions {
             AuthMethod::PrivateKeyJwt => (false, true, true, false),
             AuthMethod::SelfSignedTlsClientAuth => (false, false, true, false),
             AuthMethod::TlsClientAuth => (false, false, false, true),
-            AuthMethod::None => (false, false, false, false),
+            AuthMethod::KerberosClientAuth | AuthMethod::None => (false, false, false, false),
             _ => {
                 return Err(Error::usage(
                     format!("{} cannot be registered here", method.name()),
@@ -95,6 +98,8 @@ impl AuthOptions {
             "--token-endpoint-audience",
             "a client that makes assertions",
         )?;
+        let ticket = method == AuthMethod::KerberosClientAuth;
+        beside(self.kerberos_principal.is_some(), ticket, "--kerberos-principal", "kerberos_client_auth")?;
         let name = self.name();
         beside(name.is_some(), names, "a name in certificates", with_name)?;
         if secret_out && !secret {
@@ -110,6 +115,7 @@ impl AuthOptions {
                 NewAuthentication::ClientSecretJwt(self.token_endpoint_auth_signing_alg, audience)
             }
             AuthMethod::ClientSecretPost => NewAuthentication::ClientSecretPost,
+            AuthMethod::KerberosClientAuth => NewAuthentication::KerberosClientAuth(self.principal()?),
             AuthMethod::None => NewAuthentication::None,
             AuthMethod::PrivateKeyJwt => {
                 NewAuthentication::PrivateKeyJwt(AssertionKeys { audience, keys: self.keys()? })
@@ -155,6 +161,18 @@ impl AuthOptions {
         keys.map(KeySource::from).map_err(|what| Error::key(&file.name(), what, Some(hint)))
     }
 
+    fn principal(&self) -> Result<Principal, Error> {
+        let hint = "`klist -k` on the client's machine shows what it is called";
+        let Some(text) = &self.kerberos_principal else {
+            let what = "kerberos_client_auth needs the client's principal";
+            return Err(Error::usage(
+                what,
+                "--kerberos-principal gives it, as in host/ci.example.org@EXAMPLE.ORG",
+            ));
+        };
+        Principal::parse(text).map_err(|what| Error::usage(format!("--kerberos-principal {what}"), hint))
+    }
+
     /// The name that was given, and of which kind. The argument parser lets through one.
     fn name(&self) -> Option<(&'static str, &str)> {
         let given = [
@@ -175,6 +193,9 @@ impl AuthOptions {
 pub(crate) fn known_by(client: &Client) -> Option<(&'static str, String)> {
     if let Some(name) = client.authentication.certificate_name() {
         return Some(("certificate", Safe(&format!("{}={}", name.member(), name.value())).to_string()));
+    }
+    if let Some(principal) = client.authentication.principal() {
+        return Some(("principal", Safe(&principal.to_string()).to_string()));
     }
     Some(match client.authentication.keys()? {
         KeySource::Url(uri) => ("keys", Safe(uri.as_str()).to_string()),
@@ -202,6 +223,9 @@ pub(crate) fn members(client: &Client, row: &mut Value) {
     }
     if let Some(name) = authentication.certificate_name() {
         row[name.member()] = name.value().into();
+    }
+    if let Some(principal) = authentication.principal() {
+        row["kerberos_principal"] = principal.to_string().into();
     }
     if let Some(secret) = authentication.shared_secret() {
         row["token_endpoint_auth_signing_alg"] = secret.algorithm.name().into();

@@ -23,7 +23,9 @@ pub(crate) enum Error {
     /// Not a key that can be used, and why.
     Key { name: String, what: String, hint: Option<String> },
     /// The server did not answer as it should.
-    Network { doing: &'static str, what: String },
+    Network { doing: &'static str, what: String, hint: Option<String> },
+    /// The server refused what was asked for, and says why.
+    Refused { what: String, hint: Option<String> },
     /// The signature is not one of this key over this file.
     Signature { name: String, what: String, hint: Option<String> },
     /// The token is not valid.
@@ -53,12 +55,14 @@ impl Error {
             }
             Error::Auth(cause) => cause.hint(),
             Error::Exists { .. } => Some("--force replaces it".into()),
-            Error::Key { hint, .. } | Error::Signature { hint, .. } | Error::Usage { hint, .. } => {
-                hint.clone()
-            }
+            Error::Key { hint, .. }
+            | Error::Network { hint, .. }
+            | Error::Refused { hint, .. }
+            | Error::Signature { hint, .. }
+            | Error::Usage { hint, .. } => hint.clone(),
             Error::Token(cause) => token_hint(cause),
             Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
-            Error::Engine(_) | Error::File { .. } | Error::Network { .. } => None,
+            Error::Engine(_) | Error::File { .. } => None,
         }
     }
 
@@ -95,7 +99,8 @@ impl fmt::Display for Error {
             Error::Exists { path } => write!(f, "{} exists already", shown(path)),
             Error::File { name, action, cause } => write!(f, "{name} cannot be {action}: {}", Plain(cause)),
             Error::Key { name, what, .. } => write!(f, "{name}: {what}"),
-            Error::Network { doing, what } => write!(f, "{doing}: {what}"),
+            Error::Network { doing, what, .. } => write!(f, "{doing}: {what}"),
+            Error::Refused { what, .. } => write!(f, "the server refuses: {what}"),
             Error::Signature { name, what, .. } => write!(f, "{name}: {what}"),
             Error::Token(cause) => write!(f, "the token is not valid: {cause}"),
             Error::TokenRefused(cause) => write!(f, "this token would be refused: {cause}"),

@@ -6,6 +6,7 @@
 
 #![forbid(unsafe_code)]
 
+mod admin;
 mod audit;
 mod backup;
 mod client;
@@ -14,6 +15,7 @@ mod clock;
 mod error;
 mod files;
 mod flags;
+mod https;
 mod issuer;
 mod jwt;
 mod key;
@@ -34,6 +36,9 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 
 use crate::error::Error;
 use crate::terminal::Terminal;
+
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 /// Signatures that hold against a quantum computer: keys, files, tokens, and a server that issues them.
 #[derive(Parser)]
@@ -81,6 +86,8 @@ enum Command {
     /// Add, list and remove the people who may sign in at the server
     #[command(subcommand)]
     User(user::Command),
+    /// Administer a running server over its admin API, from anywhere
+    Admin(admin::Options),
     /// Check and read the server's audit log
     #[command(subcommand)]
     Audit(audit::Command),
@@ -128,6 +135,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),
         Command::User(command) => user::run(command, terminal),
+        Command::Admin(options) => admin::run(options, terminal),
         Command::Audit(command) => audit::run(command, terminal),
         Command::SigningKey(command) => signing_key::run(command, terminal),
         Command::Backup(options) => backup::back_up(&options, terminal),

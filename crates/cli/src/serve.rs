@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::task::Poll;
 
 use clap::Args;
+use sealstone_auth::config::TlsMode;
 use sealstone_auth::{Config, log};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -17,6 +18,7 @@ use crate::error::Error;
 Examples:
   sealstone serve --config /etc/sealstone.toml
   sealstone serve                                   all defaults: 127.0.0.1:8443, data in ./sealstone-data
+  sealstone serve --localhost                       a trial: http://localhost:8443, no certificate to trust
 
 Every value of the configuration has a default; an empty file is one. The most useful:
 
@@ -38,10 +40,16 @@ pub(crate) struct Options {
     /// The configuration, in TOML; without it every value is the default
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// For a trial on this machine: plain HTTP at http://localhost:8443, which no other machine reaches
+    #[arg(long, conflicts_with = "config")]
+    localhost: bool,
 }
 
 pub(crate) fn run(options: &Options) -> Result<(), Error> {
-    let config = load(options.config.as_ref())?;
+    let config = match options.localhost {
+        true => localhost(),
+        false => load(options.config.as_ref())?,
+    };
     // Held to the end, so that the last line is written too.
     let _logs = log::init(&config.log)?;
     let runtime = runtime()?;
@@ -57,6 +65,15 @@ pub(crate) fn load(file: Option<&PathBuf>) -> Result<Config, Error> {
         Some(file) => Config::load(file)?,
         None => Config::default(),
     })
+}
+
+/// Everything by default, but without a certificate that every browser and library would have to be told to trust. By its
+/// name and not its address, because browsers allow passkeys only there.
+fn localhost() -> Config {
+    let mut config = Config::default();
+    config.issuer = Some(format!("http://localhost:{}", config.listen.port()));
+    config.tls.mode = TlsMode::PlainLoopback;
+    config
 }
 
 /// The runtime of a server: one thread per core.

@@ -115,7 +115,7 @@ pub(crate) struct Named {
 
 /// Where a password comes from.
 #[derive(Args)]
-struct PasswordSource {
+pub(crate) struct PasswordSource {
     /// Read the password from standard input instead of asking for it
     #[arg(long)]
     password_stdin: bool,
@@ -195,11 +195,24 @@ const MAX_LINE: usize = 4096;
 
 impl PasswordSource {
     fn read(&self) -> Result<Password, Error> {
-        let text = if self.password_stdin { from_stdin()? } else { from_terminal()? };
-        Password::new(&text).map_err(|what| {
-            Error::usage(format!("the password {what}"), "8 to 1024 bytes; length is what counts")
-        })
+        checked(&self.ask()?)
     }
+
+    /// The text of a password that may be set.
+    pub(crate) fn text(&self) -> Result<Zeroizing<String>, Error> {
+        let text = self.ask()?;
+        checked(&text).map(|_| text)
+    }
+
+    fn ask(&self) -> Result<Zeroizing<String>, Error> {
+        if self.password_stdin { from_stdin() } else { from_terminal() }
+    }
+}
+
+fn checked(text: &str) -> Result<Password, Error> {
+    Password::new(text).map_err(|what| {
+        Error::usage(format!("the password {what}"), "8 to 1024 bytes; length is what counts")
+    })
 }
 
 /// The first line of standard input.

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
 
+mod admin;
 mod auditing;
 mod backup;
 mod disk;

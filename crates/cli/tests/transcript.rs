@@ -36,6 +36,7 @@ macro_rules! transcripts {
 }
 
 transcripts! {
+    admin
     audit
     backup
     client

@@ -1,4 +1,5 @@
-//! DER (X.690), as far as keys need it: definite lengths in minimal form, low tag numbers, no recursion.
+//! DER (X.690), as far as keys and tickets need it: definite lengths in minimal form, low tag numbers, no recursion. For
+//! formats of the house that other crates read.
 //!
 //! The reader never shows content in an error: it may be secret.
 
@@ -11,30 +12,39 @@ use crate::error::Error;
 const MAX: usize = 65_536;
 
 /// A tag, with the name by which an error calls it.
-#[derive(Clone, Copy)]
-pub(crate) struct Tag {
-    pub(crate) byte: u8,
-    pub(crate) name: &'static str,
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Tag {
+    /// Class, form and number in the one byte of a low tag.
+    pub byte: u8,
+    /// As in "expected an INTEGER".
+    pub name: &'static str,
 }
 
-pub(crate) const INTEGER: Tag = Tag { byte: 0x02, name: "an INTEGER" };
-pub(crate) const BIT_STRING: Tag = Tag { byte: 0x03, name: "a BIT STRING" };
-pub(crate) const OCTET_STRING: Tag = Tag { byte: 0x04, name: "an OCTET STRING" };
-pub(crate) const OBJECT_IDENTIFIER: Tag = Tag { byte: 0x06, name: "an OBJECT IDENTIFIER" };
-pub(crate) const UTF8_STRING: Tag = Tag { byte: 0x0c, name: "a UTF8String" };
-pub(crate) const SEQUENCE: Tag = Tag { byte: 0x30, name: "a SEQUENCE" };
-pub(crate) const SET: Tag = Tag { byte: 0x31, name: "a SET" };
+/// Universal, 2.
+pub const INTEGER: Tag = Tag { byte: 0x02, name: "an INTEGER" };
+/// Universal, 3.
+pub const BIT_STRING: Tag = Tag { byte: 0x03, name: "a BIT STRING" };
+/// Universal, 4.
+pub const OCTET_STRING: Tag = Tag { byte: 0x04, name: "an OCTET STRING" };
+/// Universal, 6.
+pub const OBJECT_IDENTIFIER: Tag = Tag { byte: 0x06, name: "an OBJECT IDENTIFIER" };
+/// Universal, 12.
+pub const UTF8_STRING: Tag = Tag { byte: 0x0c, name: "a UTF8String" };
+/// Universal, 16, constructed.
+pub const SEQUENCE: Tag = Tag { byte: 0x30, name: "a SEQUENCE" };
+/// Universal, 17, constructed.
+pub const SET: Tag = Tag { byte: 0x31, name: "a SET" };
 
 /// What is left to read, and where that is in the whole.
 #[derive(Clone)]
-pub(crate) struct Reader<'a> {
+pub struct Reader<'a> {
     bytes: &'a [u8],
     offset: usize,
 }
 
 impl<'a> Reader<'a> {
     /// Reads from the start of a whole structure.
-    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, Error> {
+    pub fn new(bytes: &'a [u8]) -> Result<Self, Error> {
         if bytes.len() > MAX {
             return Err(Error::TooLarge { limit: MAX, found: bytes.len() });
         }
@@ -47,22 +57,22 @@ impl<'a> Reader<'a> {
     }
 
     /// The tag that comes next.
-    pub(crate) fn peek(&self) -> Option<u8> {
+    pub fn peek(&self) -> Option<u8> {
         self.bytes.first().copied()
     }
 
     /// Where the reader stands.
-    pub(crate) fn offset(&self) -> usize {
+    pub fn offset(&self) -> usize {
         self.offset
     }
 
     /// All that is left.
-    pub(crate) fn rest(self) -> &'a [u8] {
+    pub fn rest(self) -> &'a [u8] {
         self.bytes
     }
 
     /// Takes one value of this tag and returns its content.
-    pub(crate) fn take(&mut self, tag: Tag) -> Result<Reader<'a>, Error> {
+    pub fn take(&mut self, tag: Tag) -> Result<Reader<'a>, Error> {
         match self.peek() {
             Some(byte) if byte == tag.byte => self.take_any(),
             Some(byte) => Err(self.refusal(tag.name, format!("tag {byte:#04x}"))),
@@ -71,14 +81,14 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes one value of this tag and returns it whole, with tag and length.
-    pub(crate) fn take_whole(&mut self, tag: Tag) -> Result<&'a [u8], Error> {
+    pub fn take_whole(&mut self, tag: Tag) -> Result<&'a [u8], Error> {
         let before = self.bytes;
         self.take(tag)?;
         Ok(&before[..before.len() - self.bytes.len()])
     }
 
     /// Takes one value of any tag.
-    pub(crate) fn take_next(&mut self, expected: &'static str) -> Result<Reader<'a>, Error> {
+    pub fn take_next(&mut self, expected: &'static str) -> Result<Reader<'a>, Error> {
         match self.peek() {
             // X.690 §8.1.2.4: a tag of several bytes. None is used in what is read here.
             Some(tag) if tag & 0x1f == 0x1f => Err(self.refusal(expected, format!("tag {tag:#04x}"))),
@@ -88,12 +98,12 @@ impl<'a> Reader<'a> {
     }
 
     /// Takes one value of this tag, if that is what comes next.
-    pub(crate) fn take_optional(&mut self, tag: Tag) -> Result<Option<Reader<'a>>, Error> {
+    pub fn take_optional(&mut self, tag: Tag) -> Result<Option<Reader<'a>>, Error> {
         if self.peek() == Some(tag.byte) { self.take_any().map(Some) } else { Ok(None) }
     }
 
     /// Takes the bits of a BIT STRING of whole bytes (tag as given, for implicit tagging).
-    pub(crate) fn take_bits(&mut self, tag: Tag) -> Result<&'a [u8], Error> {
+    pub fn take_bits(&mut self, tag: Tag) -> Result<&'a [u8], Error> {
         let content = self.take(tag)?;
         match content.bytes.split_first() {
             Some((0, bits)) => Ok(bits),
@@ -102,8 +112,41 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Takes a time, UTCTime or GeneralizedTime in the form of RFC 5280 §4.1.2.5: to the second, in UTC, counted from 1970.
+    ///
+    /// # Errors
+    /// As [`take`](Self::take), and for another form.
+    pub fn take_time(&mut self) -> Result<i64, Error> {
+        let at = self.clone();
+        let tag = self.peek();
+        let content = self.take_next("a time")?.rest();
+        let refusal = || at.refusal("a time as YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ", "another form".into());
+        let digits = match (tag, content.split_last()) {
+            (Some(0x17), Some((b'Z', digits))) if digits.len() == 12 => digits,
+            (Some(0x18), Some((b'Z', digits))) if digits.len() == 14 => digits,
+            _ => return Err(refusal()),
+        };
+        if !digits.iter().all(u8::is_ascii_digit) {
+            return Err(refusal());
+        }
+        let number = |digits: &[u8]| digits.iter().fold(0, |n, digit| n * 10 + i64::from(digit - b'0'));
+        let (year, rest) = digits.split_at(digits.len() - 10);
+        let year = match (number(year), year.len()) {
+            (year, 4) => year,
+            (year @ 50.., _) => 1900 + year,
+            (year, _) => 2000 + year,
+        };
+        let field = |index: usize| number(&rest[2 * index..2 * index + 2]);
+        let (month, day, hour, minute, second) = (field(0), field(1), field(2), field(3), field(4));
+        let in_calendar = (1..=12).contains(&month) && (1..=days_of(month, year)).contains(&day);
+        if !in_calendar || hour > 23 || minute > 59 || second > 59 {
+            return Err(refusal());
+        }
+        Ok(((days_from_1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second)
+    }
+
     /// Takes an INTEGER that is one of `allowed`.
-    pub(crate) fn take_version(&mut self, allowed: &[u8], expected: &'static str) -> Result<u8, Error> {
+    pub fn take_version(&mut self, allowed: &[u8], expected: &'static str) -> Result<u8, Error> {
         let content = self.take(INTEGER)?;
         match content.bytes {
             [version] if allowed.contains(version) => Ok(*version),
@@ -112,7 +155,7 @@ impl<'a> Reader<'a> {
     }
 
     /// Nothing may be left.
-    pub(crate) fn end(self) -> Result<(), Error> {
+    pub fn end(self) -> Result<(), Error> {
         if self.bytes.is_empty() {
             Ok(())
         } else {
@@ -120,7 +163,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    pub(crate) fn refusal(&self, expected: &'static str, found: String) -> Error {
+    /// What is wrong here.
+    pub fn refusal(&self, expected: &'static str, found: String) -> Error {
         Error::Der { offset: self.offset, expected, found }
     }
 
@@ -158,9 +202,26 @@ impl<'a> Reader<'a> {
     }
 }
 
+fn days_of(month: i64, year: i64) -> i64 {
+    match month {
+        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Days of the Gregorian calendar. Years begin in March, so that the leap day ends one; 719 468 is the day number of
+/// 1970-01-01 counted from 0000-03-01.
+fn days_from_1970(year: i64, month: i64, day: i64) -> i64 {
+    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let day_of_year = (153 * month + 2) / 5 + day - 1;
+    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - 719_468
+}
+
 /// Writes one value whose content is `parts`, one after the other. The memory is wiped when dropped and is never
 /// moved, so that secrets may be among the parts.
-pub(crate) fn write(tag: Tag, parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
+pub fn write(tag: Tag, parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
     let len: usize = parts.iter().map(|part| part.len()).sum();
     let octets = len.to_be_bytes();
     let significant = &octets[octets.iter().take_while(|octet| **octet == 0).count()..];
@@ -177,12 +238,12 @@ pub(crate) fn write(tag: Tag, parts: &[&[u8]]) -> Zeroizing<Vec<u8>> {
 }
 
 /// Writes a BIT STRING of whole bytes.
-pub(crate) fn write_bits(tag: Tag, bits: &[u8]) -> Zeroizing<Vec<u8>> {
+pub fn write_bits(tag: Tag, bits: &[u8]) -> Zeroizing<Vec<u8>> {
     write(tag, &[&[0], bits])
 }
 
 /// An object identifier's content, dotted (X.690 §8.19). What cannot be one is shown as such.
-pub(crate) fn dotted(content: &[u8]) -> String {
+pub fn dotted(content: &[u8]) -> String {
     let mut arcs: Vec<u128> = Vec::new();
     let mut arc: u128 = 0;
     for (index, octet) in content.iter().enumerate() {
@@ -205,7 +266,7 @@ pub(crate) fn dotted(content: &[u8]) -> String {
 }
 
 /// The content of an object identifier that is written with dots, in the only way to write it (no leading zeros).
-pub(crate) fn undotted(text: &str) -> Option<Vec<u8>> {
+pub fn undotted(text: &str) -> Option<Vec<u8>> {
     let plain = |arc: &str| arc == "0" || !(arc.is_empty() || arc.starts_with('0'));
     let number = |arc: &str| arc.bytes().all(|byte| byte.is_ascii_digit()).then(|| arc.parse::<u64>().ok());
     let arcs = text.split('.').map(|arc| if plain(arc) { number(arc).flatten() } else { None });

@@ -22,7 +22,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
-mod der;
+pub mod der;
 mod error;
 mod name;
 mod pem;

@@ -63,7 +63,7 @@ impl Certificate {
         fields.take(der::SEQUENCE)?;
         fields.take(der::SEQUENCE)?;
         let mut validity = fields.take(der::SEQUENCE)?;
-        let (not_before, not_after) = (time(&mut validity)?, time(&mut validity)?);
+        let (not_before, not_after) = (validity.take_time()?, validity.take_time()?);
         validity.end()?;
         let subject = Name::read(fields.take(der::SEQUENCE)?)?;
         let public_key = fields.take_whole(der::SEQUENCE)?.to_vec();
@@ -152,51 +152,4 @@ impl AltName {
             _ => Self::Other,
         })
     }
-}
-
-/// Time ::= CHOICE { UTCTime, GeneralizedTime }, RFC 5280 §4.1.2.5: to the second, in UTC.
-fn time(fields: &mut Reader<'_>) -> Result<i64, Error> {
-    let at = fields.clone();
-    let tag = fields.peek();
-    let content = fields.take_next("a time")?.rest();
-    let refusal = || at.refusal("a time as YYMMDDHHMMSSZ or YYYYMMDDHHMMSSZ", "another form".into());
-    let digits = match (tag, content.split_last()) {
-        (Some(0x17), Some((b'Z', digits))) if digits.len() == 12 => digits,
-        (Some(0x18), Some((b'Z', digits))) if digits.len() == 14 => digits,
-        _ => return Err(refusal()),
-    };
-    if !digits.iter().all(u8::is_ascii_digit) {
-        return Err(refusal());
-    }
-    let number = |digits: &[u8]| digits.iter().fold(0, |n, digit| n * 10 + i64::from(digit - b'0'));
-    let (year, rest) = digits.split_at(digits.len() - 10);
-    let year = match (number(year), year.len()) {
-        (year, 4) => year,
-        (year @ 50.., _) => 1900 + year,
-        (year, _) => 2000 + year,
-    };
-    let field = |index: usize| number(&rest[2 * index..2 * index + 2]);
-    let (month, day, hour, minute, second) = (field(0), field(1), field(2), field(3), field(4));
-    let in_calendar = (1..=12).contains(&month) && (1..=days_of(month, year)).contains(&day);
-    if !in_calendar || hour > 23 || minute > 59 || second > 59 {
-        return Err(refusal());
-    }
-    Ok(((days_from_1970(year, month, day) * 24 + hour) * 60 + minute) * 60 + second)
-}
-
-fn days_of(month: i64, year: i64) -> i64 {
-    match month {
-        2 if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) => 29,
-        2 => 28,
-        4 | 6 | 9 | 11 => 30,
-        _ => 31,
-    }
-}
-
-/// Days of the Gregorian calendar. Years begin in March, so that the leap day ends one; 719 468 is the day number of
-/// 1970-01-01 counted from 0000-03-01.
-fn days_from_1970(year: i64, month: i64, day: i64) -> i64 {
-    let (year, month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
-    let day_of_year = (153 * month + 2) / 5 + day - 1;
-    365 * year + year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400) + day_of_year - 719_468
 }

@@ -19,15 +19,21 @@ pub(crate) struct Generator {
 
 /// One run of it.
 pub(crate) struct Load {
+    /// The authorization code flow, as the generator takes it.
+    pub(crate) code: Option<Value>,
     pub(crate) connections: u32,
     /// What each good answer holds.
     pub(crate) contains: &'static str,
+    /// The addresses of its connections, in turn; any if there are none.
+    pub(crate) from: Vec<String>,
     /// Each request is sent once.
     pub(crate) once: bool,
     /// How long the first answer is waited for.
     pub(crate) patience: Duration,
     pub(crate) path: &'static str,
     pub(crate) port: u16,
+    /// Good answers are those that refuse.
+    pub(crate) refused: bool,
     /// How long answers count; 0 for the first answer alone.
     pub(crate) seconds: f64,
     /// How long there is load before that.
@@ -38,12 +44,15 @@ impl Load {
     /// One request, of which the answer is to be good at once.
     pub(crate) fn one(party: &Party, port: u16, what: What) -> Self {
         Self {
+            code: None,
             connections: 1,
             contains: requests::sign_of_success(what),
+            from: Vec::new(),
             once: matches!(what, What::TokenByAssertion(_)),
             patience: Duration::ZERO,
             path: party.path(what),
             port,
+            refused: false,
             seconds: 0.0,
             warm: Duration::ZERO,
         }
@@ -73,11 +82,14 @@ impl Generator {
         let plan = json!({
             "address": format!("127.0.0.1:{}", load.port),
             "certificate": certificate,
+            "code": load.code,
             "connections": load.connections,
             "contains": load.contains,
+            "from": load.from,
             "once": load.once,
             "path": load.path,
             "patience_seconds": load.patience.as_secs_f64(),
+            "refused": load.refused,
             "seconds": load.seconds,
             "warm_seconds": load.warm.as_secs_f64(),
         });
@@ -125,6 +137,11 @@ impl Running {
         let body = said["body"].as_str().unwrap_or_default();
         let body = serde_json::from_str(body).map_err(|why| format!("the answer is no JSON: {why}"))?;
         Ok(Answered { body, tls: said["tls"].as_str().unwrap_or_default().to_owned() })
+    }
+
+    /// Waits until it counts.
+    pub(crate) fn begun(&mut self) -> Result<(), String> {
+        self.expect("begin")
     }
 
     /// Waits for the end, and takes what the server and the generator used between the moments that count. A rate of 0

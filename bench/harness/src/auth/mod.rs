@@ -18,13 +18,14 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use sealstone_jose::Algorithm;
+use serde_json::json;
 
 use crate::engine::Against;
 use crate::table::Stats;
-use generator::{Generator, Load};
+use generator::{Generator, Load, Running};
 use goals::Goals;
-use ours::Ours;
-use parties::{LOGGED, OURS, PARTIES, Party};
+use ours::{Ours, PERSON};
+use parties::{OURS, PARTIES, Party, VARIANTS};
 use server::{Cores, Server};
 
 pub(crate) use record::write as record;
@@ -33,6 +34,8 @@ pub(crate) use table::{everybody, text};
 
 /// How many connections are kept busy at a time.
 const CONCURRENCIES: [u32; 4] = [1, 8, 32, 128];
+/// How many a flood keeps busy.
+const FLOOD_CONNECTIONS: u32 = 128;
 /// Before a batch counts.
 const WARM: Duration = Duration::from_millis(300);
 /// How long a server may take to give its first answer.
@@ -105,6 +108,30 @@ pub(crate) enum What {
     TokenByAssertion(Algorithm),
     /// RFC 7662, of one live token, by client_secret_basic.
     Introspection(Algorithm),
+    /// RFC 6749 §4.1 with RFC 7636, of somebody who has signed in: the authorization endpoint, then the token endpoint, with
+    /// an ID token. A flow counts as one answer.
+    Code,
+    /// As `Token(Es256)`, while somebody else keeps 128 connections busy with assertions of ML-DSA-87 whose signatures are
+    /// bad.
+    Flooded(Flood),
+}
+
+/// Where a flood comes from.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Flood {
+    /// One address, not that of the others.
+    OneAddress,
+    /// Another for each connection: no limit of an address is reached.
+    ManyAddresses,
+}
+
+impl Flood {
+    fn addresses(self) -> Vec<String> {
+        match self {
+            Flood::OneAddress => vec!["127.0.0.2".to_owned()],
+            Flood::ManyAddresses => (0..FLOOD_CONNECTIONS).map(|n| format!("127.0.1.{}", n + 1)).collect(),
+        }
+    }
 }
 
 impl What {
@@ -114,6 +141,9 @@ impl What {
             What::Token(algorithm) => format!("token {algorithm}"),
             What::TokenByAssertion(algorithm) => format!("token {algorithm} by private_key_jwt"),
             What::Introspection(algorithm) => format!("introspection {algorithm}"),
+            What::Code => "code and PKCE ES256".to_owned(),
+            What::Flooded(Flood::OneAddress) => "token ES256, flood of one address".to_owned(),
+            What::Flooded(Flood::ManyAddresses) => "token ES256, flood of many".to_owned(),
         }
     }
 }
@@ -164,7 +194,7 @@ pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, Strin
     let whole = choice.only.is_none();
     let mut others = peers(root, choice.against)?;
     if whole {
-        others.insert(0, &LOGGED);
+        others.splice(0..0, &VARIANTS);
     }
     let bench = Bench { cores, generator: Generator::find()?, ours: Ours::prepare()?, root: root.to_owned() };
     let mut measured = Measured::default();
@@ -191,8 +221,10 @@ fn batches(chosen: &[&rows::Definition], others: &[&'static Party], whole: bool)
     let mut wanted: Vec<Batch> = chosen.iter().flat_map(|row| row.batches()).collect();
     if whole {
         for party in std::iter::once(&&OURS).chain(others) {
-            let introspection = party.introspects(Algorithm::Es256).filter(|_| party.name != LOGGED.name);
-            let kinds = [Some(What::Token(Algorithm::Es256)), introspection];
+            let is_variant = VARIANTS.iter().any(|variant| variant.name == party.name);
+            let introspection = party.introspects(Algorithm::Es256).filter(|_| !is_variant);
+            let ml_dsa = Some(What::Token(Algorithm::MlDsa65)).filter(|_| party.ours.is_some());
+            let kinds = [Some(What::Token(Algorithm::Es256)), ml_dsa, introspection];
             for what in kinds.into_iter().flatten() {
                 wanted.extend(CONCURRENCIES.map(|connections| Batch {
                     party: party.name,
@@ -250,7 +282,7 @@ impl Bench {
     ) -> Result<Vec<Server>, String> {
         let mut servers = Vec::new();
         for &party in std::iter::once(&&OURS).chain(others) {
-            let version = match party.our_log {
+            let version = match party.ours {
                 Some(_) => self.ours.version()?,
                 None => party.version(&self.root).unwrap_or_default(),
             };
@@ -258,7 +290,7 @@ impl Bench {
             let mut started = self.start(party)?;
             let (mut starts, mut rss) = (vec![started.milliseconds], vec![started.server.rss()]);
             // Ours is started as often as there are rounds, so that its start has a spread; the last one stays.
-            for _ in 1..if party.our_log.is_some() { choice.rounds } else { 1 } {
+            for _ in 1..if party.ours.is_some() { choice.rounds } else { 1 } {
                 drop(started);
                 started = self.start(party)?;
                 starts.push(started.milliseconds);
@@ -282,8 +314,8 @@ impl Bench {
             true => self.cores.both(),
             false => self.cores.server.to_string(),
         };
-        let command = match party.our_log {
-            Some(log) => self.ours.command(party.name, log, port)?,
+        let command = match party.ours {
+            Some(settings) => self.ours.command(party.name, settings, port)?,
             None => party.command(&self.root, self.ours.folder(), port)?,
         };
         let what = What::Token(Algorithm::Es256);
@@ -345,11 +377,18 @@ impl Bench {
         let blame = |why: String| server.blame(&format!("{} at {connections}: {why}", what.name()));
         let token = match what {
             What::Introspection(algorithm) => Some(self.token(server, algorithm).map_err(blame)?),
-            What::Token(_) | What::TokenByAssertion(_) => None,
+            _ => None,
+        };
+        let _flood = match what {
+            What::Flooded(flood) => Some(self.flood(server, flood, seconds).map_err(blame)?),
+            _ => None,
         };
         let requests = requests::for_load(&self.ours, server.party, what, token.as_deref(), seconds)?;
         let warm = WARM.min(Duration::from_secs_f64(seconds));
-        let load = Load { connections, seconds, warm, ..Load::one(server.party, server.port, what) };
+        let code = (what == What::Code).then(|| {
+            json!({"authorize": requests::authorize_path(), "login": "/login", "username": PERSON.0, "password": PERSON.1})
+        });
+        let load = Load { code, connections, seconds, warm, ..Load::one(server.party, server.port, what) };
         let started = self.generator.start(self.cores.generator, self.ours.certificate(), &load, &requests);
         let mut running = started?;
         let answered = running.answered().map_err(blame)?;
@@ -357,6 +396,27 @@ impl Bench {
             requests::check_algorithm(&answered.body, algorithm).map_err(blame)?;
         }
         running.measured(server).map_err(blame)
+    }
+
+    /// Keeps connections busy with bad assertions until it is dropped. It has the server's answers when this returns.
+    fn flood(&self, server: &Server, flood: Flood, seconds: f64) -> Result<Running, String> {
+        let load = Load {
+            connections: FLOOD_CONNECTIONS,
+            contains: "\"error\":",
+            from: flood.addresses(),
+            refused: true,
+            // Longer than what is measured meanwhile.
+            seconds: 10.0 * seconds + 60.0,
+            ..Load::one(server.party, server.port, What::Token(Algorithm::Es256))
+        };
+        let request = [requests::bad_assertion(&self.ours)?];
+        let certificate = self.ours.certificate();
+        let mut running = self.generator.start(self.cores.generator, certificate, &load, &request)?;
+        running.answered()?;
+        running.begun()?;
+        // Whatever limits there are have seen it.
+        std::thread::sleep(Duration::from_secs(2));
+        Ok(running)
     }
 
     /// A token of this server, of this algorithm.

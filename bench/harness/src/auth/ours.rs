@@ -1,16 +1,17 @@
 //! Our server as it is measured: its configuration, its clients, and the certificate that everybody uses.
 
 use std::fs;
+use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
-use std::process;
+use std::process::{self, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
 use serde_json::json;
 use tempfile::TempDir;
 
-use super::parties::{LOGGED, OURS};
+use super::parties::{OURS, VARIANTS};
 use super::server::{self, Command};
 
 /// The algorithms that have a client.
@@ -24,12 +25,19 @@ const ALGORITHMS: [Algorithm; 6] = [
 ];
 /// The client that signs assertions, and with what.
 pub(crate) const SIGNER: (&str, Algorithm) = ("bench-assertion", Algorithm::Es256);
+/// The client in whose name bad assertions come.
+pub(crate) const FLOODER: (&str, Algorithm) = ("bench-flood", Algorithm::MlDsa87);
+/// The client of the code flow, where its answers go, and who signs in.
+pub(crate) const CODE_CLIENT: &str = "bench-code";
+pub(crate) const REDIRECT_URI: &str = "https://localhost/callback";
+pub(crate) const PERSON: (&str, &str) = ("ada", "a sentence that nobody guesses");
 /// What clients may ask for.
 pub(crate) const SCOPE: &str = "api:read";
 const AUDIENCE: &str = "urn:bench:api";
 
 /// A folder with everything that our server needs, gone when the value is.
 pub(crate) struct Ours {
+    flooder: PrivateKey,
     folder: TempDir,
     jti: AtomicU64,
     program: PathBuf,
@@ -43,20 +51,42 @@ impl Ours {
         let folder = folder.map_err(|why| format!("a temporary folder: {why}"))?;
         certificates(folder.path())?;
         let signer = PrivateKey::generate(SIGNER.1).map_err(|why| why.to_string())?;
-        let ours = Self { folder, jti: AtomicU64::new(0), program: server::program("sealstone")?, signer };
-        ours.configure(OURS.name, "warn", server::free_port()?)?;
+        let flooder = PrivateKey::generate(FLOODER.1).map_err(|why| why.to_string())?;
+        let program = server::program("sealstone")?;
+        let ours = Self { flooder, folder, jti: AtomicU64::new(0), program, signer };
+        ours.configure(OURS.name, OURS.ours.unwrap_or_default(), server::free_port()?)?;
         for algorithm in ALGORITHMS {
             let (id, secret) = (client(algorithm), ours.secret_file(algorithm));
             ours.add_client(&id, algorithm, &["--secret-out".into(), secret.display().to_string()])?;
         }
-        let jwks = ours.folder().join("assertion.jwks");
-        let set = JwkSet::new([ours.signer.public().clone()]).map_err(|why| why.to_string())?;
-        write(&jwks, set.to_json().as_bytes())?;
-        let by_assertion = ["--auth-method", "private_key_jwt", "--jwks"].map(str::to_owned);
-        let flags: Vec<_> = by_assertion.into_iter().chain([jwks.display().to_string()]).collect();
-        ours.add_client(SIGNER.0, SIGNER.1, &flags)?;
+        for (id, key, algorithm) in [
+            (SIGNER.0, &ours.signer, SIGNER.1),
+            // What its tokens would be signed with.
+            (FLOODER.0, &ours.flooder, Algorithm::Es256),
+        ] {
+            let jwks = ours.folder().join(format!("{id}.jwks"));
+            let set = JwkSet::new([key.public().clone()]).map_err(|why| why.to_string())?;
+            write(&jwks, set.to_json().as_bytes())?;
+            let by_assertion = ["--auth-method", "private_key_jwt", "--jwks"].map(str::to_owned);
+            let flags: Vec<_> = by_assertion.into_iter().chain([jwks.display().to_string()]).collect();
+            ours.add_client(id, algorithm, &flags)?;
+        }
+        let secret = ours.folder().join("code.secret").display().to_string();
+        let flags = [
+            "--redirect-uri",
+            REDIRECT_URI,
+            "--consent-implied",
+            "--scope",
+            "openid",
+            "--secret-out",
+            &secret,
+        ];
+        ours.add_client(CODE_CLIENT, Algorithm::Es256, &flags.map(str::to_owned))?;
+        ours.add_person()?;
         // Two servers on one store would wait for each other's locks, of which a stopped one could hold some.
-        copy(&ours.data(OURS.name), &ours.data(LOGGED.name))?;
+        for variant in VARIANTS {
+            copy(&ours.data(OURS.name), &ours.data(variant.name))?;
+        }
         Ok(ours)
     }
 
@@ -70,8 +100,8 @@ impl Ours {
     }
 
     /// How one of them is started.
-    pub(crate) fn command(&self, name: &str, log: &str, port: u16) -> Result<Command, String> {
-        let configuration = self.configure(name, log, port)?;
+    pub(crate) fn command(&self, name: &str, settings: &str, port: u16) -> Result<Command, String> {
+        let configuration = self.configure(name, settings, port)?;
         let arguments = ["serve".to_owned(), "--config".to_owned(), configuration.display().to_string()];
         Ok(Command { program: self.program.clone(), arguments: arguments.into() })
     }
@@ -89,6 +119,18 @@ impl Ours {
         Ok((client(algorithm), secret.trim().to_owned()))
     }
 
+    /// Those of the client of the code flow.
+    pub(crate) fn code_credentials(&self) -> Result<(String, String), String> {
+        let path = self.folder().join("code.secret");
+        let secret = fs::read_to_string(&path).map_err(|why| format!("{}: {why}", path.display()))?;
+        Ok((CODE_CLIENT.to_owned(), secret.trim().to_owned()))
+    }
+
+    /// The key of the client in whose name bad assertions come.
+    pub(crate) fn flooder(&self) -> &PrivateKey {
+        &self.flooder
+    }
+
     /// The key of the client that signs assertions.
     pub(crate) fn signer(&self) -> &PrivateKey {
         &self.signer
@@ -104,12 +146,11 @@ impl Ours {
         "https://localhost"
     }
 
-    fn configure(&self, name: &str, log: &str, port: u16) -> Result<PathBuf, String> {
-        // A JSON string is a TOML string. Who floods and who does not have one address here.
+    fn configure(&self, name: &str, settings: &str, port: u16) -> Result<PathBuf, String> {
+        // A JSON string is a TOML string.
         let text = format!(
-            "data_dir = {}\nlisten = \"127.0.0.1:{port}\"\nissuer = \"{}\"\n[log]\nlevel = \"{log}\"\n\
-             [tls]\nmode = \"files\"\ncertificate = {}\nkey = {}\n[tokens]\nalgorithms = {:?}\n\
-             [limits]\naddress_failures_per_minute = 0\n",
+            "data_dir = {}\nlisten = \"127.0.0.1:{port}\"\nissuer = \"{}\"\n{settings}\
+             tls.mode = \"files\"\ntls.certificate = {}\ntls.key = {}\ntokens.algorithms = {:?}\n",
             json!(self.data(name)),
             self.issuer(),
             json!(self.certificate()),
@@ -134,6 +175,23 @@ impl Ours {
         match output.status.success() {
             true => Ok(()),
             false => Err(format!("client {id}: {}", String::from_utf8_lossy(&output.stderr).trim())),
+        }
+    }
+
+    /// Who signs in. The password is no argument.
+    fn add_person(&self) -> Result<(), String> {
+        let fault = |why: std::io::Error| format!("{}: {why}", self.program.display());
+        let mut command = process::Command::new(&self.program);
+        command.args(["user", "add", "--config"]).arg(self.folder().join(format!("{}.toml", OURS.name)));
+        command.args(["--password-stdin", PERSON.0]).stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.stdout(Stdio::null()).spawn().map_err(fault)?;
+        if let Some(mut input) = child.stdin.take() {
+            input.write_all(PERSON.1.as_bytes()).map_err(fault)?;
+        }
+        let output = child.wait_with_output().map_err(fault)?;
+        match output.status.success() {
+            true => Ok(()),
+            false => Err(format!("user {}: {}", PERSON.0, String::from_utf8_lossy(&output.stderr).trim())),
         }
     }
 

@@ -17,31 +17,41 @@ pub(crate) struct Party {
     pub(crate) name: &'static str,
     /// Machine code comes with the load: it is warmed on every core before it is pinned to one.
     pub(crate) compiles_while_running: bool,
-    /// For a server of ours, the least important level that its log has.
-    pub(crate) our_log: Option<&'static str>,
+    /// For a server of ours, what its configuration says besides.
+    pub(crate) ours: Option<&'static str>,
     token: &'static str,
     /// If it introspects the tokens that it issues here.
     introspection: Option<&'static str>,
 }
 
-/// Ours. It writes no line for each request, as no peer does.
+/// Ours. Its log has no line for each request, as no peer's has; its audit log has one, which no peer has at all.
 pub(crate) const OURS: Party = Party {
     name: "sealstone",
     compiles_while_running: false,
-    our_log: Some("warn"),
+    ours: Some("log.level = \"warn\"\n"),
     token: "/token",
     introspection: Some("/introspect"),
 };
 
-/// Ours with the log that it has by default. No row has it; what the lines cost is in the table of everybody.
-pub(crate) const LOGGED: Party = Party { name: "sealstone-logged", our_log: Some("info"), ..OURS };
+/// Ours in other settings, of which a whole run shows what they cost or bring. No row has them.
+pub(crate) const VARIANTS: [Party; 3] = [
+    // The log that it has by default.
+    Party { name: "sealstone-logged", ours: Some("log.level = \"info\"\n"), ..OURS },
+    Party {
+        name: "sealstone-unaudited",
+        ours: Some("log.level = \"warn\"\naudit.enabled = false\n"),
+        ..OURS
+    },
+    // Each ML-DSA token is signed alone.
+    Party { name: "sealstone-alone", ours: Some("log.level = \"warn\"\ntokens.sign_together = 1\n"), ..OURS },
+];
 
 /// The peers, in the order of the tables.
 pub(crate) const PARTIES: [Party; 4] = [
     Party {
         name: "fosite",
         compiles_while_running: false,
-        our_log: None,
+        ours: None,
         token: "/token",
         // Verifies the token's signature, as ours does.
         introspection: Some("/introspect"),
@@ -49,7 +59,7 @@ pub(crate) const PARTIES: [Party; 4] = [
     Party {
         name: "oidc-provider",
         compiles_while_running: true,
-        our_log: None,
+        ours: None,
         token: "/token",
         // It refuses JWT access tokens: unsupported_token_type.
         introspection: None,
@@ -57,7 +67,7 @@ pub(crate) const PARTIES: [Party; 4] = [
     Party {
         name: "spring",
         compiles_while_running: true,
-        our_log: None,
+        ours: None,
         token: "/oauth2/token",
         // Looks the token up in memory.
         introspection: Some("/oauth2/introspect"),
@@ -65,7 +75,7 @@ pub(crate) const PARTIES: [Party; 4] = [
     Party {
         name: "keycloak",
         compiles_while_running: true,
-        our_log: None,
+        ours: None,
         token: "/realms/bench/protocol/openid-connect/token",
         introspection: Some("/realms/bench/protocol/openid-connect/token/introspect"),
     },
@@ -78,7 +88,7 @@ impl Party {
     /// Where it is asked.
     pub(crate) fn path(&self, what: What) -> &'static str {
         match what {
-            What::Token(_) | What::TokenByAssertion(_) => self.token,
+            What::Token(_) | What::TokenByAssertion(_) | What::Flooded(_) | What::Code => self.token,
             What::Introspection(_) => self.introspection.unwrap_or_default(),
         }
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::goals::{Goal, Goals};
 use super::parties::OURS;
-use super::{Batch, CONCURRENCIES, Measured, What};
+use super::{Batch, CONCURRENCIES, Flood, Measured, What};
 use crate::table::Stats;
 
 const ES256: What = What::Token(Algorithm::Es256);
@@ -14,7 +14,7 @@ const INTROSPECTION: What = What::Introspection(Algorithm::MlDsa65);
 const THEIR_INTROSPECTION: What = What::Introspection(Algorithm::Es256);
 
 /// Every row. A goal is for one of them.
-pub(crate) const ROWS: [Definition; 16] = [
+pub(crate) const ROWS: [Definition; 19] = [
     row(
         "auth/token-es256/oidc-provider",
         ours(ES256, Figure::Most),
@@ -47,6 +47,14 @@ pub(crate) const ROWS: [Definition; 16] = [
         "auth/private_key_jwt",
         ours(What::TokenByAssertion(Algorithm::Es256), Figure::P50(1)),
         latency(Algorithm::Es256),
+    ),
+    row("auth/code", ours(What::Code, Figure::P50(1)), latency(Algorithm::Es256)),
+    // One connection among the 128 of a flood.
+    row("auth/flood", ours(What::Flooded(Flood::ManyAddresses), Figure::P99(1)), ours(ES256, Figure::P99(1))),
+    row(
+        "auth/flood/one-address",
+        ours(What::Flooded(Flood::OneAddress), Figure::P99(1)),
+        ours(ES256, Figure::P99(1)),
     ),
     alone("auth/rss", Figure::IdleRss),
     alone("auth/start", Figure::Start),

@@ -20,6 +20,8 @@ pub enum What {
     AuthorizationRefused,
     /// A client was registered in another way, or was given a new secret.
     ClientChanged,
+    /// A client of the configuration is there no more.
+    ClientDisabled,
     /// A client was registered.
     ClientRegistered,
     /// A client was removed.
@@ -112,7 +114,7 @@ pub enum What {
 
 impl What {
     /// Every one, those of the log itself first.
-    pub const ALL: [What; 48] = [
+    pub const ALL: [What; 49] = [
         What::Opened,
         What::LinesLost,
         What::Seal,
@@ -120,6 +122,7 @@ impl What {
         What::AuthorizationIssued,
         What::AuthorizationRefused,
         What::ClientChanged,
+        What::ClientDisabled,
         What::ClientRegistered,
         What::ClientRemoved,
         What::ConsentDenied,
@@ -170,6 +173,7 @@ impl What {
             What::AuthorizationIssued => "authorization.issued",
             What::AuthorizationRefused => "authorization.refused",
             What::ClientChanged => "client.changed",
+            What::ClientDisabled => "client.disabled",
             What::ClientRegistered => "client.registered",
             What::ClientRemoved => "client.removed",
             What::ConsentDenied => "consent.denied",

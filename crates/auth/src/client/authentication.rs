@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{CertificateName, KeySource, SecretHash, SharedSecret};
+use super::{CertificateName, KeySource, Principal, SecretHash, SharedSecret};
 
 /// A registered authentication method, by the names of RFC 7591 §2.
 #[non_exhaustive]
@@ -16,6 +16,8 @@ pub enum AuthMethod {
     ClientSecretJwt,
     /// The secret in the form, RFC 6749 §2.3.1.
     ClientSecretPost,
+    /// A Kerberos ticket for this server in the Authorization header, RFC 4559.
+    KerberosClientAuth,
     /// None: the client cannot keep a secret, RFC 6749 §2.1.
     None,
     /// A token that the client signs with a key of its own, RFC 7523 §2.2 and OpenID Connect Core §9.
@@ -28,22 +30,24 @@ pub enum AuthMethod {
 
 impl AuthMethod {
     /// Every method there is.
-    pub const ALL: [AuthMethod; 7] = [
+    pub const ALL: [AuthMethod; 8] = [
         AuthMethod::ClientSecretBasic,
         AuthMethod::ClientSecretJwt,
         AuthMethod::ClientSecretPost,
+        AuthMethod::KerberosClientAuth,
         AuthMethod::None,
         AuthMethod::PrivateKeyJwt,
         AuthMethod::SelfSignedTlsClientAuth,
         AuthMethod::TlsClientAuth,
     ];
 
-    /// Its registered name.
+    /// Its registered name; that of Kerberos is not registered.
     pub const fn name(self) -> &'static str {
         match self {
             AuthMethod::ClientSecretBasic => "client_secret_basic",
             AuthMethod::ClientSecretJwt => "client_secret_jwt",
             AuthMethod::ClientSecretPost => "client_secret_post",
+            AuthMethod::KerberosClientAuth => "kerberos_client_auth",
             AuthMethod::None => "none",
             AuthMethod::PrivateKeyJwt => "private_key_jwt",
             AuthMethod::SelfSignedTlsClientAuth => "self_signed_tls_client_auth",
@@ -62,6 +66,8 @@ pub enum Authentication {
     ClientSecretJwt(SharedSecret),
     /// `client_secret_post`.
     ClientSecretPost(SecretHash),
+    /// `kerberos_client_auth`.
+    KerberosClientAuth(Principal),
     /// `none`: the client is public.
     None,
     /// `private_key_jwt`.
@@ -79,6 +85,7 @@ impl Authentication {
             Authentication::ClientSecretBasic(_) => AuthMethod::ClientSecretBasic,
             Authentication::ClientSecretJwt(_) => AuthMethod::ClientSecretJwt,
             Authentication::ClientSecretPost(_) => AuthMethod::ClientSecretPost,
+            Authentication::KerberosClientAuth(_) => AuthMethod::KerberosClientAuth,
             Authentication::None => AuthMethod::None,
             Authentication::PrivateKeyJwt(_) => AuthMethod::PrivateKeyJwt,
             Authentication::SelfSignedTlsClientAuth(_) => AuthMethod::SelfSignedTlsClientAuth,
@@ -124,6 +131,14 @@ impl Authentication {
         match self {
             Authentication::PrivateKeyJwt(AssertionKeys { keys, .. })
             | Authentication::SelfSignedTlsClientAuth(keys) => Some(keys),
+            _ => None,
+        }
+    }
+
+    /// The principal that the client's tickets are of, if it is known by one.
+    pub const fn principal(&self) -> Option<&Principal> {
+        match self {
+            Authentication::KerberosClientAuth(principal) => Some(principal),
             _ => None,
         }
     }

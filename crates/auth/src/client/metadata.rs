@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 
 use super::{
     About, AssertionAudience, AssertionKeys, AuthMethod, CertificateName, Client, ClientKeys, CodeFlow,
-    Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Profile, RedirectUri, RefreshLifetime,
-    SubjectType,
+    Consent, Exchange, Grant, HttpsUri, KeySource, Logout, Origin, Principal, Profile, RedirectUri,
+    RefreshLifetime, SubjectType,
 };
 use crate::admin::{DEFAULT_TOKEN_LIFETIME_SECONDS, NewAuthentication, NewClient, NewSubject};
 
@@ -49,6 +49,8 @@ pub struct Metadata {
     pub jwks: Option<Value>,
     /// Where its keys are.
     pub jwks_uri: Option<String>,
+    /// The principal of its tickets, for `kerberos_client_auth`. Not a registered member.
+    pub kerberos_principal: Option<String>,
     /// How it handles what it learns of people.
     pub policy_uri: Option<String>,
     /// OpenID Connect RP-Initiated Logout 1.0 §3.1.
@@ -210,16 +212,16 @@ impl Metadata {
         parsed.map_err(|_| fault("request_object_signing_alg", "it is not possible here"))
     }
 
-    /// What signs what the userinfo endpoint says to it, where something does.
-    pub fn userinfo_signed_response_alg(&self) -> Result<Option<Algorithm>, Fault> {
-        let parsed = self.userinfo_signed_response_alg.as_ref().map(|name| name.parse()).transpose();
-        parsed.map_err(|_| fault("userinfo_signed_response_alg", "it is not possible here"))
-    }
-
     /// What signs introspections for it, where that is said.
     pub fn introspection_signed_response_alg(&self) -> Result<Option<Algorithm>, Fault> {
         let parsed = self.introspection_signed_response_alg.as_ref().map(|name| name.parse()).transpose();
         parsed.map_err(|_| fault("introspection_signed_response_alg", "it is not possible here"))
+    }
+
+    /// What signs what the userinfo endpoint says to it, where something does.
+    pub fn userinfo_signed_response_alg(&self) -> Result<Option<Algorithm>, Fault> {
+        let parsed = self.userinfo_signed_response_alg.as_ref().map(|name| name.parse()).transpose();
+        parsed.map_err(|_| fault("userinfo_signed_response_alg", "it is not possible here"))
     }
 
     /// What it sees of a person's `sub`.
@@ -264,6 +266,7 @@ impl Metadata {
                 NewAuthentication::ClientSecretJwt(mac, AssertionAudience::Issuer)
             }
             AuthMethod::ClientSecretPost => NewAuthentication::ClientSecretPost,
+            AuthMethod::KerberosClientAuth => NewAuthentication::KerberosClientAuth(self.principal()?),
             AuthMethod::None => NewAuthentication::None,
             AuthMethod::PrivateKeyJwt => {
                 if alg.is_some_and(|alg| alg.parse::<Algorithm>().is_err()) {
@@ -289,6 +292,12 @@ impl Metadata {
             }
             _ => Err(fault("jwks", "one of `jwks` and `jwks_uri` goes with this authentication method")),
         }
+    }
+
+    fn principal(&self) -> Result<Principal, Fault> {
+        let text = self.kerberos_principal.as_deref();
+        let text = text.ok_or_else(|| fault("kerberos_principal", "it goes with kerberos_client_auth"))?;
+        Principal::parse(text).map_err(|what| fault("kerberos_principal", what))
     }
 
     /// RFC 8705 §2.1.2: exactly one name.
@@ -334,7 +343,8 @@ impl Extras {
 }
 
 /// What an answer says and a request may bring back.
-const SAID_ONLY: [&str; 3] = ["client_id", "client_id_issued_at", "registered_itself"];
+const SAID_ONLY: [&str; 5] =
+    ["client_id", "client_id_issued_at", "configured", "disabled", "registered_itself"];
 
 fn fault(member: &str, what: &str) -> Fault {
     Fault::Metadata(plain(&format!("{member}: {what}")))
@@ -400,6 +410,9 @@ impl Client {
             Some(KeySource::Value(keys)) => put("jwks", keys.json().clone()),
             None => {}
         }
+        if let Some(principal) = self.authentication.principal() {
+            put("kerberos_principal", json!(principal.to_string()));
+        }
         if let Some(name) = self.authentication.certificate_name() {
             put(name.member(), json!(name.value()));
         }
@@ -424,6 +437,8 @@ impl Client {
         all.extend(
             extras.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), value.clone())),
         );
+        all.insert("configured".into(), (self.origin == Origin::Configured).into());
+        all.insert("disabled".into(), (self.origin == Origin::Withdrawn).into());
         all.insert("registered_itself".into(), self.registration.is_some().into());
         all
     }

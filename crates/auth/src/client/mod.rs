@@ -9,6 +9,8 @@ mod https_uri;
 mod jwks_uri;
 mod logout;
 pub mod metadata;
+mod origin;
+mod principal;
 mod profile;
 mod secret;
 mod subject;
@@ -34,6 +36,8 @@ pub use exchange::Exchange;
 pub use https_uri::HttpsUri;
 pub use jwks_uri::KeySource;
 pub use logout::Logout;
+pub use origin::Origin;
+pub use principal::Principal;
 pub use profile::Profile;
 pub use secret::{ClientSecret, SecretHash, SharedSecret};
 pub use subject::SubjectType;
@@ -68,6 +72,8 @@ pub struct Client {
     pub logout: Logout,
     /// A name for people.
     pub name: String,
+    /// Who decides about it.
+    pub origin: Origin,
     /// What it is held to besides.
     pub profile: Option<Profile>,
     /// What it manages its registration with, where it registered itself (RFC 7592 §3).
@@ -141,6 +147,14 @@ impl Clients {
     }
 }
 
+impl Clients {
+    /// The ids of those of the configuration.
+    pub(crate) fn configured(&self) -> Vec<String> {
+        let configured = self.0.values().filter(|client| client.origin == Origin::Configured);
+        configured.map(|client| client.id.clone()).collect()
+    }
+}
+
 impl FromIterator<Client> for Clients {
     fn from_iter<T: IntoIterator<Item = Client>>(clients: T) -> Self {
         Self(clients.into_iter().map(|client| (client.id.clone(), Arc::new(client))).collect())
@@ -170,9 +184,13 @@ struct Body {
     jwks: Option<serde_json::Value>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     jwks_uri: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    kerberos_principal: Option<String>,
     #[serde(default, skip_serializing_if = "Logout::is_none")]
     logout: Logout,
     name: String,
+    #[serde(default, skip_serializing_if = "Origin::is_registered")]
+    origin: Origin,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     profile: Option<Profile>,
     /// SHA-256 of the registration access token, in base64url.
@@ -251,8 +269,10 @@ impl Client {
                 .map(|algorithm| algorithm.name().to_owned()),
             jwks: keys.and_then(KeySource::value).map(|keys| keys.json().clone()),
             jwks_uri: keys.and_then(KeySource::url).map(|uri| uri.as_str().to_owned()),
+            kerberos_principal: self.authentication.principal().map(Principal::to_string),
             logout: self.logout.clone(),
             name: self.name.clone(),
+            origin: self.origin,
             profile: self.profile,
             registration_sha256: self.registration.map(|hash| URL_SAFE_NO_PAD.encode(hash.as_bytes())),
             resources: self.resources.clone(),
@@ -298,6 +318,7 @@ impl Client {
             id: record.id.clone(),
             logout: body.logout,
             name: body.name,
+            origin: body.origin,
             profile: body.profile,
             registration,
             resources: body.resources,
@@ -330,6 +351,7 @@ impl Body {
             AuthMethod::ClientSecretBasic => Authentication::ClientSecretBasic(hash()?),
             AuthMethod::ClientSecretJwt => Authentication::ClientSecretJwt(self.shared_secret()?),
             AuthMethod::ClientSecretPost => Authentication::ClientSecretPost(hash()?),
+            AuthMethod::KerberosClientAuth => Authentication::KerberosClientAuth(self.principal()?),
             AuthMethod::None => Authentication::None,
             AuthMethod::PrivateKeyJwt => {
                 let audience = self.assertion_audience.unwrap_or_default();
@@ -362,6 +384,11 @@ impl Body {
             audience: self.assertion_audience.unwrap_or_default(),
             sealed: sealed.ok_or("its sealed secret is missing")?,
         })
+    }
+
+    fn principal(&self) -> Result<Principal, String> {
+        let text = self.kerberos_principal.as_deref().ok_or("its principal is missing")?;
+        Principal::parse(text).map_err(|what| format!("its principal {what}"))
     }
 
     /// RFC 8705 §2.1.2: one name, and no second.

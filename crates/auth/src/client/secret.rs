@@ -19,6 +19,11 @@ impl ClientSecret {
         Ok(Self(random_secret(randomness, 32)?))
     }
 
+    /// A secret that an operator has chosen.
+    pub(crate) fn given(text: Zeroizing<String>) -> Self {
+        Self(text)
+    }
+
     /// As much chance as a MAC of this algorithm can hold, RFC 7518 §3.2.
     pub(crate) fn generate_for(algorithm: MacAlgorithm, randomness: &dyn Randomness) -> Result<Self, Error> {
         Ok(Self(random_secret(randomness, algorithm.mac_len())?))
@@ -103,6 +108,14 @@ impl SharedSecret {
     pub(crate) fn open(&self, client: &str, sealer: &Sealer) -> Result<MacKey, Error> {
         let secret = sealer.open_sealed(Secret::Client, client, &self.sealed)?;
         MacKey::new(self.algorithm, &secret).map_err(|cause| Error::Key { what: cause.to_string() })
+    }
+}
+
+impl SharedSecret {
+    /// Whether it is this secret. Time: independent of it.
+    pub(crate) fn holds(&self, client: &str, secret: &ClientSecret, sealer: &Sealer) -> bool {
+        let opened = sealer.open_sealed(Secret::Client, client, &self.sealed);
+        opened.is_ok_and(|kept| constant_time::verify_slices_are_equal(&kept, secret.0.as_bytes()).is_ok())
     }
 }
 

@@ -8,7 +8,7 @@ use serde::{Deserialize, Deserializer};
 use super::{ClientCertificates, Config, JWKS_MAX_AGE_SECONDS, Replay, TlsMode};
 use crate::client::AuthMethod;
 use crate::error::ConfigError;
-use crate::{Error, Issuer};
+use crate::{Error, Issuer, kerberos};
 
 impl Config {
     /// Reads a configuration file.
@@ -38,10 +38,11 @@ impl Config {
                 hint,
             })
         };
-        let config: Self = toml::from_str(text).map_err(|e| {
+        let mut config: Self = toml::from_str(text).map_err(|e| {
             let (what, hint) = say(e.message());
             fault(e.span().map(|span| place(text, span.start)), what, hint)
         })?;
+        config.static_clients.iter_mut().for_each(|client| client.locate(text, file));
         match config.check() {
             Ok(()) => Ok(config),
             Err(Fault { section, key, what, hint }) => {
@@ -59,6 +60,7 @@ impl Config {
     /// The methods by which clients can prove who they are.
     pub(crate) fn auth_methods(&self) -> Vec<AuthMethod> {
         let possible = |method: &AuthMethod| match method {
+            AuthMethod::KerberosClientAuth => kerberos::BUILT && self.kerberos.keytab.is_some(),
             AuthMethod::SelfSignedTlsClientAuth => self.asks_for_certificates(),
             AuthMethod::TlsClientAuth => self.asks_for_certificates() && self.tls.client_ca.is_some(),
             _ => true,
@@ -132,6 +134,7 @@ impl Config {
                 hint: "set `replay` to \"shared\", or leave `nonces` true",
             });
         }
+        self.kerberos.check()?;
         if !(5..=599).contains(&self.par.lifetime_seconds.get()) {
             return Err(Fault {
                 section: "par",
@@ -189,10 +192,10 @@ impl Config {
 /// A broken rule between values.
 #[derive(Debug)]
 pub(crate) struct Fault {
-    section: &'static str,
-    key: &'static str,
-    what: String,
-    hint: &'static str,
+    pub(super) section: &'static str,
+    pub(super) key: &'static str,
+    pub(super) what: String,
+    pub(super) hint: &'static str,
 }
 
 impl Fault {
@@ -274,7 +277,7 @@ fn distance(a: &str, b: &str) -> usize {
 }
 
 /// Line and column, counted from 1, of a byte offset.
-fn place(text: &str, offset: usize) -> (usize, usize) {
+pub(super) fn place(text: &str, offset: usize) -> (usize, usize) {
     let before = text.get(..offset).unwrap_or(text);
     let line_start = before.rfind('\n').map_or(0, |at| at + 1);
     (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)

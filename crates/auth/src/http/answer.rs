@@ -165,7 +165,16 @@ pub(crate) fn of_a_resource(refusal: Refusal, scope: &str) -> Response {
 
 /// An answer for this caller alone.
 pub(crate) fn private_json(caller: &Authenticated, body: &impl Serialize) -> Result<Response, Refusal> {
-    json_for(&caller.client().id, body)
+    let mut response = json_for(&caller.client().id, body)?;
+    reply(caller, &mut response);
+    Ok(response)
+}
+
+/// RFC 4559 §4.2: the last word of the negotiation goes with the answer.
+fn reply(caller: &Authenticated, response: &mut Response) {
+    if let Some(token) = caller.reply() {
+        add(response, WWW_AUTHENTICATE, &format!("Negotiate {token}"));
+    }
 }
 
 /// An answer of another type for this caller alone.
@@ -176,6 +185,7 @@ pub(crate) fn private(
 ) -> Response {
     let mut response = json_response(StatusCode::OK, content_type, body);
     forbid_caching(&mut response);
+    reply(caller, &mut response);
     response.extensions_mut().insert(Seen::by(caller));
     response
 }
@@ -220,6 +230,7 @@ pub(crate) fn nothing(client: &str) -> Response {
 pub(crate) fn empty(caller: &Authenticated) -> Response {
     let mut response = Response::new(Body::empty());
     forbid_caching(&mut response);
+    reply(caller, &mut response);
     response.extensions_mut().insert(Seen::by(caller));
     response
 }
@@ -312,6 +323,11 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, mut request: Request, n
     }
 
     let seen = response.extensions_mut().remove::<Seen>().unwrap_or_default();
+    // RFC 4559 §4.1, where a client could have shown a ticket.
+    let unproved = seen.error.as_ref().is_some_and(|error| error.code == Code::InvalidClient);
+    if unproved && app.kerberos.is_some() && response.status() == StatusCode::UNAUTHORIZED {
+        response.headers_mut().append(WWW_AUTHENTICATE, HeaderValue::from_static("Negotiate"));
+    }
     if let Some(audited) = audited {
         audited.end(&mut response, &seen);
     }

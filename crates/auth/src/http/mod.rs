@@ -42,6 +42,7 @@ use crate::client::{Client, Grant};
 use crate::clock::Clock;
 use crate::config;
 use crate::issuer::Issuer;
+use crate::kerberos::Acceptor;
 use crate::metrics::Metrics;
 use crate::outbound::KeySets;
 use crate::people::People;
@@ -50,7 +51,7 @@ use crate::protocol::client_certificate::{self, Anchors, PeerCertificate};
 use crate::protocol::dpop::{self, Dpop};
 use crate::protocol::token::Ground;
 use crate::protocol::{Authenticated, Code, Confirmation, OAuthError, Parameters};
-use crate::protocol::{client_assertion, client_auth, discovery, introspect, revoke, token};
+use crate::protocol::{client_assertion, client_auth, client_kerberos, discovery, introspect, revoke, token};
 use crate::signers::Signers;
 use crate::snapshot::{Live, Snapshot};
 use crate::verifiers::Verifiers;
@@ -84,6 +85,8 @@ pub(crate) struct App {
     pub(crate) device: config::Device,
     pub(crate) dpop: Dpop,
     pub(crate) issuer: Issuer,
+    /// Accepts Kerberos tickets, where they are accepted.
+    pub(crate) kerberos: Option<Acceptor>,
     pub(crate) key_sets: KeySets,
     /// What may be under way at once.
     pub(crate) gate: Arc<Gate>,
@@ -115,8 +118,10 @@ impl App {
             anchors: &self.anchors,
             clients: &snapshot.clients,
             issuer: &self.issuer,
+            kerberos: self.kerberos.as_ref(),
             key_sets: &self.key_sets,
             now: self.clock.now(),
+            randomness: self.live.randomness(),
             sealer: self.live.sealer(),
             verifiers: &self.verifiers,
         }
@@ -323,7 +328,9 @@ impl Form {
     fn snapshot(&self, live: &Live) -> Guard<Arc<Snapshot>> {
         let at_once = |grant| [None, Some(Grant::ClientCredentials.name())].contains(&grant);
         // By a secret, that is: for everything else a signature, a document or the store may have to be waited for.
-        let secret = !self.authorization.is_empty() || self.parameters.value("client_secret").is_some();
+        let by_secret = |header: &Zeroizing<Vec<u8>>| client_kerberos::token(header).is_none();
+        let secret =
+            self.authorization.iter().any(by_secret) || self.parameters.value("client_secret").is_some();
         match self.parameters.value(client_assertion::ASSERTION) {
             None if secret && self.proofs.is_empty() && at_once(self.parameters.value("grant_type")) => {
                 live.snapshot()

@@ -40,12 +40,16 @@ pub const LEEWAY_SECONDS: u64 = 10;
 /// How far ahead the end of an assertion may lie. It bounds how long its id must be remembered.
 pub const MAX_LIFETIME_SECONDS: u64 = 300;
 
-/// An assertion that holds, if it is used for the first time.
+/// An assertion, or the token of a ticket, that holds, if it is used for the first time.
 #[must_use]
 #[derive(Debug)]
 pub struct SingleUse {
-    client: Arc<Client>,
-    mark: NewRecord,
+    pub(super) client: Arc<Client>,
+    pub(super) mark: NewRecord,
+    /// What the client is answered for it, see [`Authenticated::reply`](super::Authenticated::reply).
+    pub(super) reply: Option<String>,
+    /// What the operator is told when it comes again.
+    pub(super) what: &'static str,
 }
 
 impl SingleUse {
@@ -57,10 +61,17 @@ impl SingleUse {
     /// Asks the store: of any number of presentations, on any number of nodes, exactly one goes on.
     /// RFC 7523 §3, item 7.
     /// Errors: `invalid_client` for each but the first.
-    pub(super) async fn spend(self, store: &dyn Store, now: UnixSeconds) -> Result<Arc<Client>, OAuthError> {
+    pub(super) async fn spend(
+        self,
+        store: &dyn Store,
+        now: UnixSeconds,
+    ) -> Result<(Arc<Client>, Option<String>), OAuthError> {
         match store.insert(self.mark, now).await? {
-            Write::Done(_) => Ok(self.client),
-            Write::Refused => Err(wrong(&self.client, "was used before")),
+            Write::Done(_) => Ok((self.client, self.reply)),
+            Write::Refused => {
+                let (id, what) = (&self.client.id, self.what);
+                Err(refused(FAILED).hint(format!("client `{id}`: {what} was used before")))
+            }
         }
     }
 }
@@ -105,7 +116,7 @@ pub(super) async fn check(parameters: &Parameters, means: Means<'_>) -> Result<S
         expires_at: Some(later(exp, LEEWAY_SECONDS + CLOCK_SLACK_SECONDS)),
         body: Vec::new(),
     };
-    Ok(SingleUse { client: Arc::clone(client), mark })
+    Ok(SingleUse { client: Arc::clone(client), mark, reply: None, what: "its assertion" })
 }
 
 /// An assertion that has been taken apart: one of two kinds, by the family of its algorithm, and nothing is proven.

@@ -9,10 +9,13 @@ use zeroize::Zeroizing;
 
 use super::client_assertion::{self, ASSERTION, ASSERTION_TYPE, SingleUse};
 use super::client_certificate::{self, Anchors, PeerCertificate};
+use super::client_kerberos;
 use super::parameters::decode;
 use super::{Code, OAuthError, Parameters};
 use crate::client::{AuthMethod, Authentication, Client, ClientKeys, Clients, KeySource, SecretHash};
+use crate::clock::Randomness;
 use crate::issuer::Issuer;
+use crate::kerberos::Acceptor;
 use crate::keys::Sealer;
 use crate::outbound::KeySets;
 use crate::store::Store;
@@ -20,12 +23,25 @@ use crate::verifiers::Verifiers;
 
 /// A client that has proved who it is, as far as its registered method can. Only [`Proof::complete`] hands one out.
 #[derive(Clone, Debug)]
-pub struct Authenticated(Arc<Client>);
+pub struct Authenticated {
+    client: Arc<Client>,
+    reply: Option<String>,
+}
 
 impl Authenticated {
+    fn by(client: &Arc<Client>) -> Self {
+        Self { client: Arc::clone(client), reply: None }
+    }
+
     /// The client.
     pub fn client(&self) -> &Client {
-        &self.0
+        &self.client
+    }
+
+    /// What shows the client in turn that it speaks with this server, for the answer's `WWW-Authenticate: Negotiate`
+    /// (RFC 4559 §4).
+    pub fn reply(&self) -> Option<&str> {
+        self.reply.as_deref()
     }
 }
 
@@ -49,10 +65,14 @@ pub struct Means<'a> {
     pub clients: &'a Clients,
     /// Who is asked.
     pub issuer: &'a Issuer,
+    /// Accepts Kerberos tickets, where they are accepted.
+    pub kerberos: Option<&'a Acceptor>,
     /// The keys that clients publish elsewhere.
     pub key_sets: &'a KeySets,
     /// The time of the request.
     pub now: UnixSeconds,
+    /// Chance, for what a client is answered.
+    pub randomness: &'a dyn Randomness,
     /// Opens the secrets that MACs are checked with.
     pub sealer: &'a Sealer,
     /// Where the signatures of clients are checked.
@@ -96,7 +116,7 @@ fn later() -> OAuthError {
 pub enum Proof {
     /// Everything: the client knows its secret, holds the key of its certificate, or has nothing to prove.
     Complete(Authenticated),
-    /// Everything but that the assertion was not used before: the store decides.
+    /// Everything but that the assertion, or the token of a ticket, was not used before: the store decides.
     Once(SingleUse),
 }
 
@@ -114,13 +134,17 @@ impl Proof {
     pub async fn complete(self, store: &dyn Store, now: UnixSeconds) -> Result<Authenticated, OAuthError> {
         match self {
             Proof::Complete(caller) => Ok(caller),
-            Proof::Once(assertion) => Ok(Authenticated(assertion.spend(store, now).await?)),
+            Proof::Once(once) => {
+                let (client, reply) = once.spend(store, now).await?;
+                Ok(Authenticated { client, reply })
+            }
         }
     }
 }
 
 /// Finds out which client makes the request, by the one method that it is registered for (RFC 7591 §2).
-/// RFC 6749 §2.3.1; §2.3: not by two methods at once; RFC 7523 §3 for assertions; RFC 8705 §2 for certificates.
+/// RFC 6749 §2.3.1; §2.3: not by two methods at once; RFC 7523 §3 for assertions; RFC 8705 §2 for certificates;
+/// RFC 4559 for tickets.
 ///
 /// A certificate is a proof only where a request has no other: beside one it may still bind tokens (RFC 8705 §4).
 /// Nothing is written: see [`Proof::complete`].
@@ -141,7 +165,12 @@ pub async fn authenticate(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, O
             id: Zeroizing::new(parameters.required("client_id")?.to_owned()),
             secret: Zeroizing::new(secret.to_owned()),
         },
-        ([header], None, false) => basic(header)?,
+        ([header], None, false) => match (client_kerberos::token(header), means.kerberos) {
+            (Some(token), Some(acceptor)) => {
+                return client_kerberos::check(token, acceptor, parameters, means).map(Proof::Once);
+            }
+            _ => basic(header)?,
+        },
         ([] | [_], ..) => return Err(contradictory("more than one client authentication method")),
         _ => return Err(contradictory("more than one Authorization header")),
     };
@@ -156,7 +185,7 @@ pub async fn authenticate(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, O
         return Err(refused(FAILED).hint(format!("client `{}` gave a wrong secret", client.id)));
     }
     check_method(client, credentials.method)?;
-    Ok(Proof::Complete(Authenticated(Arc::clone(client))))
+    Ok(Proof::Complete(Authenticated::by(client)))
 }
 
 /// RFC 8705 §2: `client_id` says who it is, and the certificate shows it. A public client only says who it is, RFC 6749
@@ -182,7 +211,7 @@ async fn by_id(shown: Shown<'_>, means: Means<'_>) -> Result<Proof, OAuthError> 
             client
         }
     };
-    Ok(Proof::Complete(Authenticated(Arc::clone(client))))
+    Ok(Proof::Complete(Authenticated::by(client)))
 }
 
 /// RFC 7591 §2: the method that is registered, and no other.

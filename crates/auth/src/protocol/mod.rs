@@ -7,6 +7,7 @@
 //! | [`client_auth`] | who asks | 6749 §2.3, 7617 |
 //! | [`client_assertion`] | who asks, by a signed token | 7521, 7523, OpenID Connect Core §9 |
 //! | [`client_certificate`] | who asks, by mutual TLS; certificate-bound tokens | 8705 |
+//! | [`client_kerberos`] | who asks, by a Kerberos ticket | 4120, 4178, 4559 |
 //! | [`asked`], [`par`] | where a request of a client comes from; pushed requests | 9126 |
 //! | [`request_object`] | requests that the client has signed | 9101 |
 //! | [`authorize`], [`redirect`] | what a client asks of a person, and the way back | 6749 §3.1 and §4.1, 7636, 9207, OpenID Connect Core §3.1.2 |
@@ -41,6 +42,7 @@ pub(crate) mod claims_request;
 pub mod client_assertion;
 pub mod client_auth;
 pub mod client_certificate;
+pub mod client_kerberos;
 pub mod confirmation;
 pub mod device;
 pub mod discovery;

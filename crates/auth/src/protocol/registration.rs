@@ -134,8 +134,8 @@ fn read(metadata: &Metadata, policy: &Registration, admin: &Admin) -> Result<New
     new.code_flow.require_pushed_authorization_requests = metadata.require_pushed_authorization_requests;
     new.code_flow.require_signed_request_object = metadata.require_signed_request_object;
     new.code_flow.request_object_signing_alg = metadata.request_object_signing_alg()?;
-    new.code_flow.userinfo_signed_response_alg = metadata.userinfo_signed_response_alg()?;
     new.introspection_signed_response_alg = metadata.introspection_signed_response_alg()?;
+    new.code_flow.userinfo_signed_response_alg = metadata.userinfo_signed_response_alg()?;
     new.code_flow.pkce_optional = policy.pkce_optional && !public;
     Ok(new)
 }

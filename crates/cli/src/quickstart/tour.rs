@@ -11,6 +11,7 @@ use super::http::{Connection, Credentials};
 use super::{CLIENT, Place};
 use crate::clock::now;
 use crate::error::Error;
+use crate::https::fault;
 
 /// What happened on the way.
 pub(super) struct Tour {
@@ -78,17 +79,14 @@ pub(super) async fn walk(place: &Place<'_>) -> Result<Tour, Error> {
     let started = Instant::now();
     let forged = forge(&text);
     if check(&forged, &set, &place.issuer).is_ok() {
-        return Err(Error::Network { doing: "checking a forgery", what: "it was accepted".into() });
+        return Err(fault("checking a forgery", "it was accepted"));
     }
     step("forgery", "forgery refused", "the same token with one letter changed".into(), started.elapsed());
 
     let started = Instant::now();
     let answer = server.post("introspection", "/introspect", &who, format!("token={text}")).await?;
     if answer["active"] != true {
-        return Err(Error::Network {
-            doing: "introspection",
-            what: "the server says that its own token is not active".into(),
-        });
+        return Err(fault("introspection", "the server says that its own token is not active"));
     }
     step("online", "checked online", "introspection: the server says `active`".into(), started.elapsed());
 

@@ -411,9 +411,10 @@ fn told(cause: Error, by: &str) -> Refusal {
         | Error::SigningKeyUnknown { .. }
         | Error::SessionUnknown { .. }
         | Error::UserUnknown { .. } => Refusal::NotFound,
-        Error::ClientExists { .. } | Error::IssuerExists { .. } | Error::UserExists { .. } => {
-            Refusal::Conflict { description: text, client: by.to_owned() }
-        }
+        Error::ClientConfigured { .. }
+        | Error::ClientExists { .. }
+        | Error::IssuerExists { .. }
+        | Error::UserExists { .. } => Refusal::Conflict { description: text, client: by.to_owned() },
         Error::Busy => {
             let busy = OAuthError::new(Code::TemporarilyUnavailable, "too many passwords are hashed now");
             by_client(busy, by)

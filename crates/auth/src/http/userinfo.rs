@@ -42,7 +42,9 @@ async fn claims(
     match registered.and_then(|known| Some((known, known.code_flow.userinfo_signed_response_alg?))) {
         None => answer::json_for(&client, &claims),
         Some((known, algorithm)) => {
-            let signed = userinfo::sign(&claims, known, algorithm, &snapshot, &app.issuer).map_err(by)?;
+            let signed =
+                userinfo::sign(&claims, known, algorithm, &snapshot, &app.issuer, &app.signers).await;
+            let signed = signed.map_err(by)?;
             Ok(answer::jwt_for(&client, signed))
         }
     }

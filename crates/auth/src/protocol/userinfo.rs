@@ -1,7 +1,7 @@
 //! The userinfo endpoint, OpenID Connect Core §5.3: what the person's claims are, for a client that may know them.
 
 use sealstone_jose::jwt::{self, Claims};
-use sealstone_jose::{Algorithm, UnixSeconds};
+use sealstone_jose::{Algorithm, Error as JoseError, UnixSeconds};
 use serde_json::{Map, Value};
 
 use super::access_token::OwnToken;
@@ -9,6 +9,7 @@ use super::{Code, OAuthError, id_token, subject};
 use crate::Error;
 use crate::client::Client;
 use crate::issuer::Issuer;
+use crate::signers::Signers;
 use crate::snapshot::Snapshot;
 use crate::store::Store;
 
@@ -40,12 +41,13 @@ pub async fn answer(token: &OwnToken, store: &dyn Store, now: UnixSeconds) -> Re
 /// The same as a signed token, for a client that is registered so.
 /// §5.3.2: `iss` and `aud` besides. It has neither `iat` nor `exp`, so that it passes for no ID token.
 /// Errors: `server_error` where the algorithm was disabled since.
-pub fn sign(
+pub(crate) async fn sign(
     claims: &Value,
     client: &Client,
     algorithm: Algorithm,
     snapshot: &Snapshot,
     issuer: &Issuer,
+    signers: &Signers,
 ) -> Result<String, OAuthError> {
     let key = snapshot.keys.active(algorithm).ok_or_else(|| {
         let hint = format!(
@@ -57,6 +59,7 @@ pub fn sign(
     let known = claims.as_object().into_iter().flatten();
     let said = known.fold(Claims::new(), |said, (name, value)| said.with(name, value.clone()));
     let said = said.with("iss", issuer.as_str()).with("aud", client.id.as_str());
-    jwt::sign(key.private(), id_token::TYP, &said)
-        .map_err(|cause| Error::Key { what: cause.to_string() }.into())
+    let failed = |cause: JoseError| Error::Key { what: cause.to_string() };
+    let token = jwt::unsigned(key.private(), id_token::TYP, &said).map_err(failed)?;
+    Ok(signers.sign(token).await.map_err(failed)?)
 }

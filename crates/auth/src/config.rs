@@ -171,6 +171,8 @@ pub struct Limits {
     pub address_requests_per_minute: u64,
     /// How many requests a client may make in a minute, counted once it has proved who it is.
     pub client_requests_per_minute: u64,
+    /// How many failures a second, of everybody together, are answered at once; the others are a quarter of a second later.
+    pub failures_per_second: u64,
 }
 
 /// `[log]`: lines on standard error.
@@ -434,6 +436,7 @@ impl Default for Limits {
             address_failures_per_minute: 6_000,
             address_requests_per_minute: 0,
             client_requests_per_minute: 0,
+            failures_per_second: 100,
         }
     }
 }

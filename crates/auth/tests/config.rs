@@ -52,6 +52,7 @@ fn every_key_can_be_set() {
         publish_seconds = 600
         [limits]
         address_failures_per_minute = 0
+        failures_per_second = 0
         address_requests_per_minute = 1
         client_requests_per_minute = 2
         [log]

@@ -53,6 +53,7 @@ impl Street {
     async fn build() -> Self {
         let op = Op::with(Plan::Basic, None, |config| {
             config.limits.address_failures_per_minute = 0;
+            config.limits.failures_per_second = 0;
             config.limits.address_requests_per_minute = 0;
             config.limits.client_requests_per_minute = 0;
         })

@@ -391,3 +391,18 @@ async fn slow_bodies_are_cut_and_hold_nobody_up() {
     }
     server.stop().await;
 }
+
+/// Of the failures of a second the first are answered at once and the others late: eight in a row, of which one a second is
+/// answered at once, take a second at least. Nobody who succeeds is held up by them.
+#[tokio::test]
+async fn failures_of_a_flood_are_answered_late() {
+    let directory = tempfile::tempdir().unwrap();
+    let (server, _) = limited(directory.path(), |config| config.limits.failures_per_second = 1).await;
+    let begun = std::time::Instant::now();
+    for _ in 0..8 {
+        assert_eq!(server.send(wrong(&server)).await.refusal(), (401, "invalid_client".into()));
+    }
+    assert!(begun.elapsed() >= Duration::from_secs(1), "{:?}", begun.elapsed());
+    server.token().await;
+    server.stop().await;
+}

@@ -37,9 +37,6 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::error::Error;
 use crate::terminal::Terminal;
 
-#[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
-
 /// Signatures that hold against a quantum computer: keys, files, tokens, and a server that issues them.
 #[derive(Parser)]
 #[command(

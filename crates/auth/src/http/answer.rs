@@ -331,7 +331,10 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, mut request: Request, n
     if let Some(audited) = audited {
         audited.end(&mut response, &seen);
     }
-    app.count_failure(route, origin, &seen);
+    let failed = app.is_failure(route, &seen);
+    if failed {
+        app.count_failure(origin);
+    }
     app.metrics.answered(app.endpoint(route), response.status().as_u16(), started.elapsed());
     let path = route.unwrap_or("(none)");
     let status = response.status().as_u16();
@@ -352,6 +355,11 @@ pub(crate) async fn observe(State(app): State<Arc<App>>, mut request: Request, n
             tracing::warn!(%method, path, status, micros, peer, origin, client, code, description, hint, "request")
         }
         _ => tracing::info!(%method, path, status, micros, peer, origin, client, "request"),
+    }
+    // What it had under way is over; the answer alone waits.
+    drop(entered);
+    if failed || status == StatusCode::TOO_MANY_REQUESTS.as_u16() {
+        app.limiters.late.failed().await;
     }
     response
 }

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use super::App;
 use super::answer::{Refusal, Seen};
+use super::late::Late;
 use crate::config;
 use crate::limits::{Meter, Network};
 use crate::metrics::{Endpoint, Limit};
@@ -16,6 +17,7 @@ pub(crate) struct Limiters {
     addresses: Option<Meter>,
     clients: Option<Meter>,
     failures: Option<Meter>,
+    pub(super) late: Late,
 }
 
 impl Limiters {
@@ -24,6 +26,7 @@ impl Limiters {
             addresses: Meter::per_minute(config.address_requests_per_minute),
             clients: Meter::per_minute(config.client_requests_per_minute),
             failures: Meter::per_minute(config.address_failures_per_minute),
+            late: Late::new(config.failures_per_second),
         }
     }
 }
@@ -56,22 +59,22 @@ impl App {
         }
     }
 
-    /// Counts an answer that says that somebody could not prove who they are or what they hold.
-    pub(super) fn count_failure(&self, path: Option<&str>, origin: Option<IpAddr>, seen: &Seen) {
-        let (Some(failures), Some(origin), Some(error)) = (&self.limiters.failures, origin, &seen.error)
-        else {
-            return;
-        };
-        let failed = match error.code {
-            Code::InvalidClient | Code::InvalidGrant | Code::InvalidToken => true,
+    /// Whether an answer says that somebody could not prove who they are or what they hold.
+    pub(super) fn is_failure(&self, path: Option<&str>, seen: &Seen) -> bool {
+        match seen.error.as_ref().map(|error| error.code) {
+            Some(Code::InvalidClient | Code::InvalidGrant | Code::InvalidToken) => true,
             // On a page it is a password or a code that was wrong; elsewhere it is a person's answer to a client.
-            Code::AccessDenied => {
+            Some(Code::AccessDenied) => {
                 let path = self.below(path);
                 ["/login", "/passkey", discovery::DEVICE].into_iter().any(|page| path == Some(page))
             }
             _ => false,
-        };
-        if failed {
+        }
+    }
+
+    /// Counts a failure for the address that it is of.
+    pub(super) fn count_failure(&self, origin: Option<IpAddr>) {
+        if let (Some(failures), Some(origin)) = (&self.limiters.failures, origin) {
             failures.charge(Network::of(origin), self.clock.now());
         }
     }

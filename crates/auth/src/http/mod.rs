@@ -9,6 +9,7 @@ mod device;
 mod end_session;
 mod forms;
 mod gate;
+mod late;
 mod limited;
 pub(crate) mod measured;
 mod origin;

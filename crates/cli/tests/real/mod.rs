@@ -127,7 +127,7 @@ pub fn write_config(directory: &Path, name: &str, data: &str) {
     let text = format!(
         "data_dir = \"{data}\"\nlisten = \"127.0.0.1:0\"\nissuer = \"{ISSUER}\"\n[log]\nlevel = \"warn\"\n\
          [passwords]\nlanes = 1\nmemory_kib = 7168\npasses = 5\n[store]\npoll_milliseconds = 20\n\
-         [tokens]\nalgorithms = [\"ES256\"]\n[limits]\naddress_failures_per_minute = 0\n"
+         [tokens]\nalgorithms = [\"ES256\"]\n[limits]\naddress_failures_per_minute = 0\nfailures_per_second = 0\n"
     );
     // The one line at level info that is needed is the one that says where it listens.
     fs::write(directory.join(name), text.replace("\"warn\"", "\"info\"")).unwrap();

@@ -253,7 +253,9 @@ async fn each_role_opens_its_own() {
             roles.push((scope.clone(), administrator(&api.server, &scope).await));
         }
     }
-    roles.push(("sealstone:tokens".into(), administrator(&api.server, "sealstone:tokens").await));
+    for scope in ["sealstone:tokens", "sealstone:audit:read"] {
+        roles.push((scope.into(), administrator(&api.server, scope).await));
+    }
     let mut asked = 0;
     for (path, methods) in document["paths"].as_object().unwrap() {
         let place = path.replace("{id}", "nobody").replace("{username}", "nobody").replace("{sid}", "nobody");
@@ -371,4 +373,46 @@ async fn off_unless_enabled() {
         assert_eq!(send(&server, "GET", path, "", &Value::Null).await.status, 404);
     }
     server.stop().await;
+}
+
+/// The lines of the log as the files have them: the last ones, or part by part from a number on.
+#[tokio::test]
+async fn the_audit_log_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let api = Api::start(directory.path()).await;
+    for name in ["ada", "bob", "eve"] {
+        let new = json!({"username": name, "password": "correct horse battery staple"});
+        api.done("POST", "/users", new, 201).await;
+    }
+    // A line comes some milliseconds after what it is about.
+    let written = async {
+        loop {
+            let last = api.done("GET", "/audit?limit=1", Value::Null, 200).await;
+            if last["audit"][0]["user"] == "eve" {
+                return last;
+            }
+        }
+    };
+    let last = tokio::time::timeout(std::time::Duration::from_secs(30), written).await.unwrap();
+    assert_eq!((last["audit"].as_array().unwrap().len(), last.get("next")), (1, None));
+    assert_eq!(last["audit"][0]["event"], "user.added");
+
+    let all = api.done("GET", "/audit", Value::Null, 200).await;
+    let all = all["audit"].as_array().unwrap();
+    let (mut parts, mut after) = (Vec::new(), "0".to_owned());
+    loop {
+        let part = api.done("GET", &format!("/audit?limit=2&after={after}"), Value::Null, 200).await;
+        parts.extend(part["audit"].as_array().unwrap().iter().cloned());
+        let Some(next) = part["next"].as_str() else { break };
+        assert_eq!(parts.last().unwrap()["n"].to_string(), next);
+        after = next.to_owned();
+    }
+    assert_eq!(&parts, all);
+    let text = std::fs::read_to_string(directory.path().join("data/audit/server/000001.jsonl")).unwrap();
+    let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(lines[..parts.len()], parts, "as they stand");
+    let beyond = api.done("GET", "/audit?after=1000000", Value::Null, 200).await;
+    assert_eq!(beyond, json!({"audit": []}));
+    assert_eq!(api.send("GET", "/audit?after=x", Value::Null).await.refusal().0, 400);
+    api.server.stop().await;
 }

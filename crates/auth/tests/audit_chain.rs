@@ -369,3 +369,43 @@ fn a_chain_that_is_being_written_holds() {
     audit.close();
     assert!(place.verify().notes.is_empty());
 }
+
+/// A part of a chain is the same wherever its files end; what is no whole line is in none.
+#[test]
+fn parts_of_a_chain_of_several_files() {
+    let place = Place::new();
+    let small = config::Audit { seal_lines: NonZeroU64::new(50).unwrap(), ..quick() };
+    let small = config::Audit { max_file_bytes: NonZeroU64::new(65_536).unwrap(), ..small };
+    let audit = place.open_with(&small, 7);
+    for number in 0..1000 {
+        audit.note(vec![event(number)]);
+    }
+    audit.close();
+    let chain = || ChainFiles::of(&place.chain()).unwrap().unwrap();
+    assert!(chain().files.len() > 2, "{:?}", chain().files);
+    let numbers = |lines: &[Value]| lines.iter().map(|line| line["n"].as_u64().unwrap()).collect::<Vec<_>>();
+    let last = numbers(&chain().part(None, 1).unwrap().lines)[0];
+    for most in [1, 7, 100, 100_000] {
+        let part = chain().part(None, most).unwrap();
+        assert_eq!(part.next, None);
+        let first = (last + 1).saturating_sub(most as u64).max(1);
+        assert_eq!(numbers(&part.lines), (first..=last).collect::<Vec<_>>());
+        let (mut all, mut after) = (Vec::new(), 0);
+        loop {
+            let part = chain().part(Some(after), most).unwrap();
+            all.extend(numbers(&part.lines));
+            let Some(next) = part.next else { break };
+            assert_eq!(all.last(), Some(&next));
+            after = next;
+        }
+        assert_eq!(all, (1..=last).collect::<Vec<_>>(), "by {most}");
+    }
+    // The first file was taken away to an archive, and the last line is not whole yet.
+    fs::remove_file(place.file()).unwrap();
+    let newest = chain().files.last().unwrap().clone();
+    let text = fs::read_to_string(&newest).unwrap();
+    fs::write(&newest, &text[..text.len() - 1]).unwrap();
+    let rest = chain().part(Some(0), 100_000).unwrap();
+    let rest = numbers(&rest.lines);
+    assert!(rest[0] > 1 && rest.last() == Some(&(last - 1)));
+}

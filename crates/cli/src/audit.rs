@@ -102,6 +102,19 @@ pub(crate) struct Show {
     /// Only what happened in this time before now, as in 1h
     #[arg(long, value_name = "TIME", value_parser = parse_span)]
     since: Option<Duration>,
+    #[command(flatten)]
+    only: Only,
+    /// The lines themselves
+    #[arg(long)]
+    json: bool,
+    /// The log: directories, or files of one chain
+    #[arg(value_name = "PATH")]
+    paths: Vec<PathBuf>,
+}
+
+/// Which lines are shown.
+#[derive(Args)]
+pub(crate) struct Only {
     /// Only what is about this client
     #[arg(long, value_name = "ID")]
     client: Option<String>,
@@ -111,12 +124,6 @@ pub(crate) struct Show {
     /// Only this event, or those of a name before the dot, as in token; may be given more than once
     #[arg(long, value_name = "EVENT", value_parser = event_name)]
     event: Vec<String>,
-    /// The lines themselves
-    #[arg(long)]
-    json: bool,
-    /// The log: directories, or files of one chain
-    #[arg(value_name = "PATH")]
-    paths: Vec<PathBuf>,
 }
 
 pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
@@ -247,24 +254,24 @@ fn show(options: &Show, terminal: &mut Terminal) -> Result<(), Error> {
             each_line(path, |line| {
                 let Ok(value) = serde_json::from_str::<Value>(line) else { return };
                 let time = value["time"].as_u64().unwrap_or(0);
-                if time >= from && options.wants(&value) {
+                if time >= from && options.only.wants(&value) {
                     found.push((time, value, line.to_owned()));
                 }
             })?;
         }
     }
     found.sort_by_key(|(time, ..)| *time);
-    for (time, value, line) in &found {
+    for (_, value, line) in &found {
         match options.json {
             true => terminal.line(Safe(line))?,
-            false => terminal.line(sentence(*time, value))?,
+            false => terminal.line(sentence(value))?,
         }
     }
     Ok(())
 }
 
-impl Show {
-    fn wants(&self, line: &Value) -> bool {
+impl Only {
+    pub(crate) fn wants(&self, line: &Value) -> bool {
         let event = line["event"].as_str().unwrap_or_default();
         let is = |name: &str, wanted: &Option<String>| {
             wanted.as_ref().is_none_or(|wanted| line[name] == wanted.as_str())
@@ -282,7 +289,8 @@ impl Show {
 }
 
 /// `2026-11-21 03:05:00 UTC  token.issued  client billing, grant client_credentials`.
-fn sentence(time: u64, line: &Value) -> String {
+pub(crate) fn sentence(line: &Value) -> String {
+    let time = line["time"].as_u64().unwrap_or(0);
     let own = ["event", "n", "prev", "sig", "time"];
     let members = line.as_object().into_iter().flatten().filter(|(name, _)| !own.contains(&name.as_str()));
     let said: Vec<String> = members

@@ -170,6 +170,18 @@ async fn an_administrator_does_everything_from_elsewhere() {
     assert_eq!(office.done("client remove billing --json", ""), "", "a machine has the exit code");
     assert_eq!(token(&renewed).await.0, 401);
 
+    // What was decided, some milliseconds after it.
+    let line = "audit show --limit 1000 --event client --client billing";
+    let events = |lines: &Value| -> Vec<String> {
+        let lines = lines.as_array().unwrap().iter();
+        lines.map(|line| format!("{} {}", line["event"], line["client"]).replace('"', "")).collect()
+    };
+    let mut seen = (0..100).map(|_| events(&office.json(line)));
+    let seen = seen.find(|seen| seen.last().is_some_and(|last| last == "client.removed billing")).unwrap();
+    let verbs = ["registered", "changed", "changed", "secret_renewed", "removed"];
+    assert_eq!(seen, verbs.map(|verb| format!("client.{verb} billing")));
+    assert!(office.done(line, "").contains("  client.removed  by admin, client billing"), "for people");
+
     // Users.
     let added =
         office.done("user add bob --email bob@example.org --password-stdin", "a long enough sentence\n");

@@ -20,6 +20,7 @@ mod event;
 mod journal;
 mod key;
 mod links;
+mod part;
 mod verify;
 mod writer;
 
@@ -45,6 +46,7 @@ pub use book::Book;
 pub use chain::Head;
 pub use event::{Event, MAX_TEXT, What};
 pub use key::{AuditKey, CONTEXT, public};
+pub use part::Part;
 pub use verify::{ChainFiles, Fault, Finding, MAX_LINE, Report};
 
 /// The most servers that can share a data directory, each with a chain of its own.
@@ -57,6 +59,8 @@ pub fn directory(data_dir: &Path) -> PathBuf {
 
 /// A server's audit log.
 pub struct Audit {
+    /// Where its chain is.
+    directory: PathBuf,
     /// Whether introspections and userinfo answers are written down too.
     introspection: bool,
     /// Items that may wait for the writer.
@@ -100,6 +104,7 @@ impl Audit {
         let journal = journal.transpose().map_err(|cause| Error::data(&config.journald_socket, cause))?;
         let (queue, waiting) = channel();
         let shared = Arc::new(Shared::default());
+        let directory = directory.join(&name);
         let writer = Writer {
             chain,
             clock,
@@ -113,6 +118,7 @@ impl Audit {
         let thread = std::thread::Builder::new().name("audit".into()).spawn(move || writer.run());
         let thread = thread.map_err(|cause| Error::store("start a thread", cause))?;
         Ok(Some(Self {
+            directory,
             introspection: config.introspection,
             most: usize::try_from(config.queue.get()).unwrap_or(usize::MAX),
             queue,
@@ -152,6 +158,15 @@ impl Audit {
             shared.backlog.fetch_sub(1, Ordering::AcqRel);
             shared.lost.fetch_add(count, Ordering::AcqRel);
             shared.lost_ever.fetch_add(count, Ordering::AcqRel);
+        }
+    }
+
+    /// Some of its lines, see [`ChainFiles::part`]. An event has its line some milliseconds after it. Reads files.
+    /// Errors: `DataDirectory`.
+    pub fn part(&self, after: Option<u64>, most: usize) -> Result<Part, Error> {
+        match ChainFiles::of(&self.directory)? {
+            Some(chain) => chain.part(after, most),
+            None => Ok(Part::default()),
         }
     }
 

@@ -74,6 +74,11 @@ impl Api {
         self.ask(Method::GET, address, None).await
     }
 
+    /// A part of a list, as the query says which.
+    pub(super) async fn part(&mut self, address: &[&str], query: &str) -> Result<Value, Error> {
+        self.send(Method::GET, address, query, None).await
+    }
+
     pub(super) async fn post(&mut self, address: &[&str], body: Zeroizing<Vec<u8>>) -> Result<Value, Error> {
         self.ask(Method::POST, address, Some(body)).await
     }

@@ -4,6 +4,7 @@
 
 mod access;
 mod api;
+mod audit;
 mod clients;
 mod init;
 mod issuers;
@@ -38,6 +39,7 @@ Then, from there or wherever the two files are taken:
   sealstone admin session list --user alice
   sealstone admin key rotate
   sealstone admin token revoke leaked.token
+  sealstone admin audit show --event token.refused
   sealstone admin client list --json | jq -r '.[].client_id'
 
 It speaks with the server whose URL is in admin.toml or follows --server, as the client that is named there, which \
@@ -52,7 +54,7 @@ admin.toml is in $XDG_CONFIG_HOME/sealstone, or in ~/.config/sealstone; paths in
   ca        = \"ca.pem\"                     # without it, whom the system trusts
 
 What a client may do, its scopes say: sealstone:admin is everything, sealstone:users the users, \
-sealstone:users:read looking at them; likewise clients, issuers, keys and sessions, and sealstone:tokens. `[admin]` \
+sealstone:users:read looking at them; likewise clients, issuers, keys and sessions; and sealstone:tokens, and sealstone:audit:read. `[admin]` \
 with `api = true` in the server's configuration switches the API on.
 
 `sealstone client`, `user`, `issuer` and `signing-key` do the same to a server's store on its own machine, also while \
@@ -69,6 +71,9 @@ pub(crate) struct Options {
 enum Command {
     /// Register the first client that may administer, at the store itself, and write down how to use it
     Init(init::Options),
+    /// Read what the server has decided
+    #[command(subcommand)]
+    Audit(audit::Command),
     /// Look at, add, change and remove clients
     #[command(subcommand)]
     Client(clients::Command),
@@ -118,6 +123,7 @@ pub(crate) fn run(options: Options, terminal: &mut Terminal) -> Result<(), Error
     runtime()?.block_on(async {
         match options.command {
             Command::Init(options) => init::run(options, &access, terminal).await,
+            Command::Audit(command) => audit::run(command, &access, terminal).await,
             Command::Client(command) => clients::run(command, &access, terminal).await,
             Command::Issuer(command) => issuers::run(command, &access, terminal).await,
             Command::Key(command) => keys::run(command, &access, terminal).await,

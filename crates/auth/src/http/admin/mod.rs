@@ -25,6 +25,7 @@ use super::resource::{Resource, Shown};
 use super::{App, read_json};
 use crate::Error;
 use crate::admin::Admin;
+use crate::audit::Part;
 use crate::client::Client;
 use crate::client::metadata::{Metadata, plain};
 use crate::protocol::{Code, OAuthError};
@@ -41,7 +42,8 @@ const DOCUMENT: &str = "/openapi.json";
 const OPENAPI: &str = include_str!("openapi.json");
 
 /// Every address and its methods, as they stand in the document.
-const ADDRESSES: [(&str, &str, Area); 24] = [
+const ADDRESSES: [(&str, &str, Area); 25] = [
+    ("GET", "/audit", Area::Audit),
     ("GET", "/clients", Area::Clients),
     ("POST", "/clients", Area::Clients),
     ("GET", "/clients/{id}", Area::Clients),
@@ -71,6 +73,8 @@ const ADDRESSES: [(&str, &str, Area); 24] = [
 /// What a role is about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Area {
+    /// What was decided.
+    Audit,
     /// The clients.
     Clients,
     /// The issuers whose assertions are taken.
@@ -89,6 +93,7 @@ impl Area {
     /// The scopes of which one opens it, the narrowest first.
     const fn scopes(self, writes: bool) -> &'static [&'static str] {
         match (self, writes) {
+            (Area::Audit, _) => &["sealstone:audit:read", "sealstone:admin:read", "sealstone:admin"],
             (Area::Clients, true) => &["sealstone:clients", "sealstone:admin"],
             (Area::Issuers, true) => &["sealstone:issuers", "sealstone:admin"],
             (Area::Keys, true) => &["sealstone:keys", "sealstone:admin"],
@@ -219,6 +224,13 @@ impl Asked {
         let failed = |cause| told(cause, by);
         let place = &*self.place;
         match (self.method, self.pattern) {
+            ("GET", "/audit") => {
+                let part = lines(app, &page, by).await?;
+                let next = part.next.map(|n| n.to_string());
+                let mut said = json!({"audit": part.lines});
+                next.into_iter().for_each(|next| said["next"] = next.into());
+                ok(said)
+            }
             ("GET", "/clients") => {
                 let clients = admin.list_clients().await.map_err(failed)?;
                 let all = clients.iter().map(|(client, _)| (client.id.as_str(), described(client)));
@@ -375,6 +387,20 @@ impl Page {
             None => json!({name: part}),
         }
     }
+}
+
+/// What a page asks for of this server's audit log.
+/// Errors: `NotFound` where there is none.
+async fn lines(app: &App, page: &Page, by: &str) -> Result<Part, Refusal> {
+    let audit = app.audit.clone().ok_or(Refusal::NotFound)?;
+    let number = |after: &String| {
+        let invalid = || OAuthError::new(Code::InvalidRequest, "after must be the number of a line");
+        after.parse().map_err(|_| by_client(invalid(), by))
+    };
+    let (after, most) = (page.after.as_ref().map(number).transpose()?, page.limit);
+    let read = tokio::task::spawn_blocking(move || audit.part(after, most)).await;
+    let read = read.map_err(|cause| Error::store("read the audit log", cause)).and_then(|part| part);
+    read.map_err(|cause| by_client(cause.into(), by))
 }
 
 async fn client(admin: &Admin, id: &str) -> Result<Client, Error> {

@@ -15,6 +15,7 @@ const HELD: Duration = Duration::from_millis(250);
 const MOST: usize = 2048;
 /// The bits of a count beside its second.
 const COUNT: u32 = 24;
+const FULL: u64 = (1 << COUNT) - 1;
 
 /// Counts failures, whoever they are of. Its seconds are those of this process: nothing is decided by them.
 #[derive(Debug)]
@@ -45,20 +46,24 @@ impl Late {
     /// How many failures this second has had, this one included.
     fn count(&self) -> u64 {
         let second = self.begun.elapsed().as_secs();
-        let next = |seen: u64| if seen >> COUNT == second { seen + 1 } else { second << COUNT | 1 };
-        let before = self.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |seen| {
-            // Full: as good as more.
-            Some(next(seen)).filter(|after| after >> COUNT == second)
-        });
-        next(before.unwrap_or_else(|full| full)) & ((1 << COUNT) - 1)
+        // A count that is full stays so: one more would be the next second's first.
+        let next = |seen: u64| match seen >> COUNT == second {
+            true => seen.saturating_add(1).min(second << COUNT | FULL),
+            false => second << COUNT | 1,
+        };
+        let before =
+            self.failures.fetch_update(Ordering::Relaxed, Ordering::Relaxed, |seen| Some(next(seen)));
+        // It always takes the new value, so both are what stood there before.
+        next(before.unwrap_or_else(|same| same)) & FULL
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::Ordering;
     use std::time::Duration;
 
-    use super::{HELD, Late, MOST};
+    use super::{FULL, HELD, Late, MOST};
 
     /// So many at once, and the rest of them late. Time stands still but for what sleeps.
     #[tokio::test(start_paused = true)]
@@ -76,6 +81,16 @@ mod tests {
             off.failed().await;
         }
         assert_eq!(begun.elapsed(), HELD);
+    }
+
+    /// A count that is full began anew, and the flood was answered at once.
+    #[tokio::test(start_paused = true)]
+    async fn a_count_that_is_full_stays_full() {
+        let late = Late::new(1);
+        // The first second, unless this machine stands still: then the count is of a later one, and small.
+        late.failures.store(FULL, Ordering::Relaxed);
+        let counts = [late.count(), late.count()];
+        assert!(late.begun.elapsed().as_secs() > 0 || counts == [FULL; 2], "{counts:?}");
     }
 
     /// A flood is held as far as there is room for it.

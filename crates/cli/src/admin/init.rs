@@ -24,7 +24,7 @@ use crate::terminal::{DIM, Safe, Terminal};
 #[command(after_help = "\
 Examples:
   sealstone admin init --config /etc/sealstone.toml
-  sudo -u sealstone sealstone admin init --config /etc/sealstone.toml --access /root/admin.toml
+  sudo -u sealstone sealstone admin init --config /etc/sealstone.toml --access /srv/admin.toml
   sealstone admin init --config /etc/sealstone.toml --id dashboard --scope sealstone:admin:read --access dashboard.toml
 
 On the server's machine, as a user who may write its data directory; the server may be running. It makes a key, \

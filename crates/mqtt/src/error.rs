@@ -8,16 +8,22 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
+    /// An MQTT packet breaks the rules of its version: it is malformed, or a client or server may not send it.
+    BadPacket,
     /// The seal does not verify: something that is signed was changed, or another key made it.
     BadSignature,
     /// A topic name or filter breaks the rules of MQTT (MQTT 5.0, 4.7).
     BadTopic,
+    /// The lasting memory failed, or holds nothing that it should: nothing is sealed on its word.
+    FlashFailed,
     /// A part that this form must have is not there.
     Missing(Field),
     /// The encoding is not the only one that this form allows.
     NotCanonical,
     /// The text of a field is not UTF-8.
     NotText(Field),
+    /// There is no number left: the device needs new keys.
+    NumbersExhausted,
     /// The random source failed; nothing was signed.
     RngFailed,
     /// The signer failed: see [`sealstone_mldsa::Error`].
@@ -76,8 +82,11 @@ impl Field {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::BadPacket => f.write_str("the packet breaks the rules of MQTT"),
             Error::BadSignature => f.write_str("the seal does not verify"),
             Error::BadTopic => f.write_str("the topic breaks the rules of MQTT"),
+            Error::FlashFailed => f.write_str("the lasting memory failed"),
+            Error::NumbersExhausted => f.write_str("there is no number left"),
             Error::Missing(field) => write!(f, "missing: {}", field.name()),
             Error::RngFailed => f.write_str("the random source failed"),
             Error::TooLong => f.write_str("a part is too long"),

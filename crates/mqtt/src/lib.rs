@@ -31,6 +31,8 @@
 //!
 //! - [`open`] and [`seal`]: the four forms of an envelope, byte for byte in docs/formats/mqtt.md.
 //! - [`level`]: which level a message is signed with, by its class and the device's means.
+//! - [`flash`] and [`number`]: lasting memory that survives power cuts, and numbers that are given out once.
+//! - [`packet`]: MQTT control packets.
 //! - [`replay`]: each number is accepted once.
 //!
 //! No allocation, no panic on any input, no clock and no socket: time and bytes are passed in.
@@ -42,10 +44,13 @@ extern crate std;
 
 mod cbor;
 mod error;
+pub mod flash;
 pub mod form;
 pub mod level;
 mod message;
+pub mod number;
 pub mod open;
+pub mod packet;
 pub mod replay;
 pub mod seal;
 mod topic;

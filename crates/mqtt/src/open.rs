@@ -98,38 +98,38 @@ pub fn unsigned(bytes: &[u8]) -> Result<&[u8], Error> {
 }
 
 /// Reads big-endian fields off the front of bytes.
-struct Bytes<'a>(&'a [u8]);
+pub(crate) struct Bytes<'a>(pub(crate) &'a [u8]);
 
 impl<'a> Bytes<'a> {
-    fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
+    pub(crate) fn take(&mut self, len: usize) -> Result<&'a [u8], Error> {
         let (taken, rest) = self.0.split_at_checked(len).ok_or(Error::Truncated)?;
         self.0 = rest;
         Ok(taken)
     }
 
-    fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N], Error> {
         let (taken, rest) = self.0.split_first_chunk().ok_or(Error::Truncated)?;
         self.0 = rest;
         Ok(*taken)
     }
 
-    fn u8(&mut self) -> Result<u8, Error> {
+    pub(crate) fn u8(&mut self) -> Result<u8, Error> {
         self.array().map(|[byte]| byte)
     }
 
-    fn u16(&mut self) -> Result<u16, Error> {
+    pub(crate) fn u16(&mut self) -> Result<u16, Error> {
         self.array().map(u16::from_be_bytes)
     }
 
-    fn u32(&mut self) -> Result<u32, Error> {
+    pub(crate) fn u32(&mut self) -> Result<u32, Error> {
         self.array().map(u32::from_be_bytes)
     }
 
-    fn u64(&mut self) -> Result<u64, Error> {
+    pub(crate) fn u64(&mut self) -> Result<u64, Error> {
         self.array().map(u64::from_be_bytes)
     }
 
-    fn end(self) -> Result<(), Error> {
+    pub(crate) fn end(self) -> Result<(), Error> {
         if self.0.is_empty() { Ok(()) } else { Err(Error::TrailingBytes) }
     }
 }

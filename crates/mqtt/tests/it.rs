@@ -2,7 +2,9 @@
 #![allow(clippy::unwrap_used)]
 
 mod envelope;
+mod flash;
 mod level;
+mod packet;
 mod replay;
 mod support;
 mod topic;

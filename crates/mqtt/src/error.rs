@@ -24,6 +24,8 @@ pub enum Error {
     NotText(Field),
     /// There is no number left: the device needs new keys.
     NumbersExhausted,
+    /// There is no room for a message, and what waits there is not less important.
+    QueueFull,
     /// The random source failed; nothing was signed.
     RngFailed,
     /// The signer failed: see [`sealstone_mldsa::Error`].
@@ -87,6 +89,7 @@ impl fmt::Display for Error {
             Error::BadTopic => f.write_str("the topic breaks the rules of MQTT"),
             Error::FlashFailed => f.write_str("the lasting memory failed"),
             Error::NumbersExhausted => f.write_str("there is no number left"),
+            Error::QueueFull => f.write_str("there is no room for the message"),
             Error::Missing(field) => write!(f, "missing: {}", field.name()),
             Error::RngFailed => f.write_str("the random source failed"),
             Error::TooLong => f.write_str("a part is too long"),

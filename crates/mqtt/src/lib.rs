@@ -33,6 +33,7 @@
 //! - [`level`]: which level a message is signed with, by its class and the device's means.
 //! - [`flash`] and [`number`]: lasting memory that survives power cuts, and numbers that are given out once.
 //! - [`packet`]: MQTT control packets.
+//! - [`publisher`]: a device's connection to a broker.
 //! - [`replay`]: each number is accepted once.
 //!
 //! No allocation, no panic on any input, no clock and no socket: time and bytes are passed in.
@@ -51,6 +52,7 @@ mod message;
 pub mod number;
 pub mod open;
 pub mod packet;
+pub mod publisher;
 pub mod replay;
 pub mod seal;
 mod topic;

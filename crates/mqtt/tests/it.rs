@@ -5,6 +5,7 @@ mod envelope;
 mod flash;
 mod level;
 mod packet;
+mod publisher;
 mod replay;
 mod support;
 mod topic;

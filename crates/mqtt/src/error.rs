@@ -16,13 +16,15 @@ pub enum Error {
     BadTopic,
     /// The lasting memory failed, or holds nothing that it should: nothing is sealed on its word.
     FlashFailed,
+    /// The key is not in the state that this needs: retired, not confirmed, not there.
+    KeyState,
     /// A part that this form must have is not there.
     Missing(Field),
     /// The encoding is not the only one that this form allows.
     NotCanonical,
     /// The text of a field is not UTF-8.
     NotText(Field),
-    /// There is no number left: the device needs new keys.
+    /// There is no number or key id left.
     NumbersExhausted,
     /// There is no room for a message, and what waits there is not less important.
     QueueFull,
@@ -88,8 +90,9 @@ impl fmt::Display for Error {
             Error::BadSignature => f.write_str("the seal does not verify"),
             Error::BadTopic => f.write_str("the topic breaks the rules of MQTT"),
             Error::FlashFailed => f.write_str("the lasting memory failed"),
-            Error::NumbersExhausted => f.write_str("there is no number left"),
+            Error::NumbersExhausted => f.write_str("there is no number or key id left"),
             Error::QueueFull => f.write_str("there is no room for the message"),
+            Error::KeyState => f.write_str("the key is not in the state that this needs"),
             Error::Missing(field) => write!(f, "missing: {}", field.name()),
             Error::RngFailed => f.write_str("the random source failed"),
             Error::TooLong => f.write_str("a part is too long"),

@@ -34,6 +34,8 @@
 //! - [`flash`] and [`number`]: lasting memory that survives power cuts, and numbers that are given out once.
 //! - [`packet`]: MQTT control packets.
 //! - [`publisher`]: a device's connection to a broker.
+//! - [`keyring`], [`sealer`]: which key signs, and what becomes of each message.
+//! - [`mac`]: tags instead of signatures, and checkpoints over them.
 //! - [`replay`]: each number is accepted once.
 //!
 //! No allocation, no panic on any input, no clock and no socket: time and bytes are passed in.
@@ -47,7 +49,9 @@ mod cbor;
 mod error;
 pub mod flash;
 pub mod form;
+pub mod keyring;
 pub mod level;
+pub mod mac;
 mod message;
 pub mod number;
 pub mod open;
@@ -55,6 +59,7 @@ pub mod packet;
 pub mod publisher;
 pub mod replay;
 pub mod seal;
+pub mod sealer;
 mod topic;
 
 pub use error::{Error, Field};

@@ -3,9 +3,11 @@
 
 mod envelope;
 mod flash;
+mod keyring;
 mod level;
 mod packet;
 mod publisher;
 mod replay;
+mod sealer;
 mod support;
 mod topic;

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 /// A broker at the other end of a line. It lets go of messages of QoS 2 once, as a broker does.
 #[derive(Default)]
-struct Broker {
+pub(crate) struct Broker {
     came: BytesMut,
     goes: Vec<u8>,
     /// The line: bytes that it takes at once; bytes until it breaks.
@@ -24,7 +24,7 @@ struct Broker {
     session: bool,
     connections: usize,
     /// Payloads that were handed on, how often; ids of QoS 2 that are held.
-    got: HashMap<Vec<u8>, usize>,
+    pub(crate) got: HashMap<Vec<u8>, usize>,
     held: HashSet<u16>,
     /// What was sent on this connection, and ever, by packet id and payload.
     here: HashSet<(u16, Vec<u8>)>,
@@ -33,11 +33,11 @@ struct Broker {
     subscribed: usize,
     acked: Vec<u16>,
     puback: u8,
-    order: Vec<Vec<u8>>,
+    pub(crate) order: Vec<Vec<u8>>,
 }
 
 impl Broker {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Broker { at_once: usize::MAX, ..Broker::default() }
     }
 
@@ -147,7 +147,7 @@ impl Transport for Broker {
     }
 }
 
-fn leaked(len: usize) -> &'static mut [u8] {
+pub(crate) fn leaked(len: usize) -> &'static mut [u8] {
     vec![0; len].leak()
 }
 
@@ -155,7 +155,7 @@ fn publisher<const W: usize>(settings: Settings<'static>) -> Publisher<'static, 
     Publisher::new(settings, leaked(2_000), leaked(128), leaked(64), [(); W].map(|()| leaked(300)))
 }
 
-fn seven() -> Settings<'static> {
+pub(crate) fn seven() -> Settings<'static> {
     Settings::new("device-7")
 }
 

@@ -33,9 +33,11 @@
 //! - [`level`]: which level a message is signed with, by its class and the device's means.
 //! - [`flash`] and [`number`]: lasting memory that survives power cuts, and numbers that are given out once.
 //! - [`packet`]: MQTT control packets.
+//! - [`provision`]: what a device is given.
 //! - [`publisher`]: a device's connection to a broker.
 //! - [`keyring`], [`sealer`]: which key signs, and what becomes of each message.
 //! - [`mac`]: tags instead of signatures, and checkpoints over them.
+//! - [`batch`], [`cache`], [`template`]: several readings in one, values that did not change, commands signed beforehand.
 //! - [`replay`]: each number is accepted once.
 //!
 //! No allocation, no panic on any input, no clock and no socket: time and bytes are passed in.
@@ -45,6 +47,8 @@
 #[cfg(feature = "std")]
 extern crate std;
 
+pub mod batch;
+pub mod cache;
 mod cbor;
 mod error;
 pub mod flash;
@@ -56,10 +60,12 @@ mod message;
 pub mod number;
 pub mod open;
 pub mod packet;
+pub mod provision;
 pub mod publisher;
 pub mod replay;
 pub mod seal;
 pub mod sealer;
+pub mod template;
 mod topic;
 
 pub use error::{Error, Field};

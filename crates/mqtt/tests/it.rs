@@ -1,13 +1,16 @@
 //! Tests of the core: what a device and a gateway share.
 #![allow(clippy::unwrap_used)]
 
+mod batch;
 mod envelope;
 mod flash;
 mod keyring;
 mod level;
 mod packet;
 mod publisher;
+mod real;
 mod replay;
 mod sealer;
 mod support;
+mod template;
 mod topic;

@@ -41,6 +41,8 @@ mod ct;
 pub mod device;
 mod engine;
 mod error;
+#[cfg(feature = "hazmat")]
+mod exam;
 mod fips204;
 #[cfg(feature = "hazmat")]
 pub mod hazmat;

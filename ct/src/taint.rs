@@ -94,7 +94,7 @@ fn sign<P: ParameterSet>(
 /// Makes a key in a small memory, and signs twice.
 fn on_device<P: ParameterSet, M: Profile>(dice: &mut Dice, seed: &[u8; 32]) -> Result<(), Error> {
     let (mut pk, mut sk, mut signature) = (vec![0; P::PK_LEN], vec![0; P::SK_LEN], vec![0; P::SIG_LEN]);
-    Box::new(KeygenSpace::<P, M>::new()).keygen(seed, &mut pk, &mut sk)?;
+    KeygenSpace::<P, M>::new().keygen(seed, &mut pk, &mut sk)?;
     let key = EncodedSigningKey::<P>::decode(&sk)?;
     let mut space = Box::new(SignSpace::<P, M>::new());
     space.sign_deterministic(&key, Context::EMPTY, &dice.array::<32>(), &mut signature)?;

@@ -79,7 +79,7 @@ impl<P: ParameterSet, M: Profile> At<P, M> {
         let (mut pk, mut sk) = (vec![0; P::PK_LEN], vec![0; P::SK_LEN]);
         let wrong = Error::WrongLength { expected: 32, found: seed.len() };
         let seed = seed.try_into().map_err(|_| wrong)?;
-        Box::new(KeygenSpace::<P, M>::new()).keygen(seed, &mut pk, &mut sk)?;
+        KeygenSpace::<P, M>::new().keygen(seed, &mut pk, &mut sk)?;
         Ok((pk, sk))
     }
 
@@ -120,12 +120,13 @@ impl<P: ParameterSet, M: Profile> At<P, M> {
     fn verify(public: &[u8], input: Input<'_>, signature: &[u8]) -> Result<(), Trouble> {
         let key = EncodedVerifyingKey::<P>::decode(public)?;
         let mut space = Box::new(VerifySpace::<P, M>::new());
-        Ok(match input {
+        match input {
             Input::Pure { context, message } => {
-                space.verify(&key, Context::new(context)?, message, signature)?
+                space.verify(&key, Context::new(context)?, message, signature)?;
             }
             _ => space.verify_mu(&key, &Mu::from_bytes(Self::mu_of_public(public, input)?), signature)?,
-        })
+        }
+        Ok(())
     }
 
     fn mu_of_public(public: &[u8], input: Input<'_>) -> Result<[u8; 64], Trouble> {

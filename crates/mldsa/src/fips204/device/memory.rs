@@ -40,27 +40,27 @@ impl Memory for Fast {
     type Matrix<P: Params> = Stored<P>;
     type Rows<P: Params> = P::K_<Packed>;
     const NAME: &'static str = "Fast";
-    const KEYGEN_STACK: usize = 4096;
-    const SIGN_STACK: usize = 4096;
-    const VERIFY_STACK: usize = 4096;
+    const KEYGEN_STACK: usize = 2816;
+    const SIGN_STACK: usize = 3072;
+    const VERIFY_STACK: usize = 1280;
 }
 
 impl Memory for Balanced {
     type Matrix<P: Params> = StoredPacked<P>;
     type Rows<P: Params> = P::K_<Packed>;
     const NAME: &'static str = "Balanced";
-    const KEYGEN_STACK: usize = 4096;
-    const SIGN_STACK: usize = 4096;
-    const VERIFY_STACK: usize = 4096;
+    const KEYGEN_STACK: usize = 2816;
+    const SIGN_STACK: usize = 2304;
+    const VERIFY_STACK: usize = 1280;
 }
 
 impl Memory for Small {
     type Matrix<P: Params> = Streamed;
     type Rows<P: Params> = [Packed; 1];
     const NAME: &'static str = "Small";
-    const KEYGEN_STACK: usize = 4096;
-    const SIGN_STACK: usize = 4096;
-    const VERIFY_STACK: usize = 4096;
+    const KEYGEN_STACK: usize = 2816;
+    const SIGN_STACK: usize = 1792;
+    const VERIFY_STACK: usize = 1280;
 }
 
 /// Â, for products entry by entry. Public, like ρ.

@@ -44,6 +44,7 @@ transcripts! {
     issuer
     jwt
     key
+    mqtt_simulate
     quickstart
     sign
     signing_key

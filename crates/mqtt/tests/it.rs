@@ -4,5 +4,7 @@
 mod envelope;
 mod level;
 mod replay;
+#[cfg(feature = "std")]
+mod simulate;
 mod support;
 mod topic;

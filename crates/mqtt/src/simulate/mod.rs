@@ -232,6 +232,25 @@ pub fn run(
     }
 }
 
+/// The level that a policy chooses for a class, with the energy and the free memory that are there and no heat; none where
+/// nothing may be signed. The first message: no downgrade came before.
+pub fn level_at(policy: &Policy, need: &Need, class: Class, energy: u16, free: u32) -> Option<Level> {
+    let mut none = Downgrades::NONE;
+    let means = Means { energy, heat: 0, free };
+    choose(policy, class, means, need, &mut none, UnixMillis(0)).level.ok().map(|(level, _)| level)
+}
+
+/// Bytes a reading, of `readings` readings of `payload` bytes each in one envelope: as they are for one, as a batch for more.
+pub fn bytes_per_reading(form: Form, level: Level, payload: usize, readings: usize) -> f64 {
+    let readings = readings.max(1);
+    let together = if readings == 1 { payload } else { BATCH_HEAD + readings * (BATCH_ENTRY + payload) };
+    envelope(form, together, By::Signature(level)) / readings as f64
+}
+
+/// Bytes of a batch before its readings, and before each of them (docs/formats/mqtt.md).
+const BATCH_HEAD: usize = 2;
+const BATCH_ENTRY: usize = 6;
+
 /// NIST's security categories of the levels (FIPS 204, Table 1).
 const CATEGORIES: [f64; 3] = [2.0, 3.0, 5.0];
 

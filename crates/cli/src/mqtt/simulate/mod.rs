@@ -1,5 +1,8 @@
 //! `sealstone mqtt simulate`: what a policy costs, beside what the paper prints.
 
+mod bytes;
+mod map;
+
 use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
@@ -65,9 +68,19 @@ pub(crate) struct Options {
     /// Joules of the battery
     #[arg(long, value_name = "JOULES", default_value_t = paper::BATTERY_J)]
     battery: f64,
+    /// What is shown: the tables; the level for each class over energy and free memory; bytes a reading, alone and in batches
+    #[arg(long, value_enum, default_value = "tables")]
+    show: Show,
     /// In JSON
     #[arg(long)]
     json: bool,
+}
+
+#[derive(Clone, Copy, Debug, ValueEnum)]
+enum Show {
+    Tables,
+    Map,
+    Bytes,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -156,6 +169,11 @@ impl Case {
 const FIXED: Rule = Rule::Fixed(Level::MlDsa87);
 
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
+    match options.show {
+        Show::Map => return map::show(&options.policy.rules(), &costs(options)?.1, options.json, terminal),
+        Show::Bytes => return bytes::show(options.json, terminal),
+        Show::Tables => {}
+    }
     let cases = cases(options)?;
     match options.json {
         true => terminal.json(&Value::Array(cases.iter().map(|case| row(case, options.battery)).collect())),
@@ -163,19 +181,26 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     }
 }
 
-fn cases(options: &Options) -> Result<Vec<Case>, Error> {
-    let (costs, need) = match &options.costs {
-        None => (measured::costs(), measured::NEED_SMALL),
-        Some(file) => {
-            let CostsFile { sign_ms, tag_ms, cpu_mw, need_bytes } = read(file)?;
-            (Costs { sign_ms, tag_ms, cpu_mw }, Need(need_bytes))
+impl Preset {
+    fn rules(self) -> Policy {
+        match self {
+            Preset::Battery => Policy::BATTERY,
+            Preset::Mains => Policy::MAINS,
+            Preset::Industrial => Policy::INDUSTRIAL,
         }
-    };
-    let policy = match options.policy {
-        Preset::Battery => Policy::BATTERY,
-        Preset::Mains => Policy::MAINS,
-        Preset::Industrial => Policy::INDUSTRIAL,
-    };
+    }
+}
+
+/// The costs of the third column, and the bytes that signing takes.
+fn costs(options: &Options) -> Result<(Costs, Need), Error> {
+    let Some(file) = &options.costs else { return Ok((measured::costs(), measured::NEED_SMALL)) };
+    let CostsFile { sign_ms, tag_ms, cpu_mw, need_bytes } = read(file)?;
+    Ok((Costs { sign_ms, tag_ms, cpu_mw }, Need(need_bytes)))
+}
+
+fn cases(options: &Options) -> Result<Vec<Case>, Error> {
+    let (costs, need) = costs(options)?;
+    let policy = options.policy.rules();
     let workloads = match &options.workload {
         None => Workload::papers().to_vec(),
         Some(file) => vec![workload(read(file)?)?],

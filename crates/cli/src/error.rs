@@ -89,6 +89,12 @@ impl From<sealstone_auth::Error> for Error {
     }
 }
 
+impl From<sealstone_audit::Error> for Error {
+    fn from(cause: sealstone_audit::Error) -> Self {
+        Error::Auth(cause.into())
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -44,6 +44,7 @@ transcripts! {
     issuer
     jwt
     key
+    mqtt
     quickstart
     sign
     signing_key

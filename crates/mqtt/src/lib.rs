@@ -30,6 +30,7 @@
 //! ```
 //!
 //! - [`open`] and [`seal`]: the four forms of an envelope, byte for byte in docs/formats/mqtt.md.
+//! - [`blob`]: what a device is given once.
 //! - [`level`]: which level a message is signed with, by its class and the device's means.
 //! - [`replay`]: each number is accepted once.
 //! - `gateway`, with the feature `std`: what verifies between a broker and those who read.
@@ -38,6 +39,7 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod blob;
 mod cbor;
 mod error;
 pub mod form;

@@ -15,6 +15,7 @@ use sealstone_mldsa::{Level, any};
 use serde::{Deserialize, Serialize};
 
 use super::Error;
+use super::error::plain;
 use crate::message::{KeyId, UnixMillis};
 use crate::topic::{Filter, Topic};
 
@@ -107,6 +108,10 @@ impl Directory {
             for entry in entries(file, &text)? {
                 let fault = |what, hint| Error::Directory { file: file.clone(), what, hint };
                 let device = device(&entry, file)?;
+                if directory.devices.contains_key(entry.device.as_str()) {
+                    let what = format!("device {:?} is there twice", entry.device);
+                    return Err(fault(what, "a device has one entry, with all of its keys"));
+                }
                 for key in &device.keys {
                     if !publics.insert(key.public.clone()) {
                         let what = format!(
@@ -116,10 +121,7 @@ impl Directory {
                         return Err(fault(what, "every key of every device is made anew"));
                     }
                 }
-                if directory.devices.insert(entry.device.as_str().into(), device).is_some() {
-                    let what = format!("device {:?} is there twice", entry.device);
-                    return Err(fault(what, "a device has one entry, with all of its keys"));
-                }
+                directory.devices.insert(entry.device.as_str().into(), device);
             }
         }
         Ok(directory)
@@ -278,5 +280,5 @@ fn stamp(path: &Path) -> Result<Vec<(PathBuf, SystemTime, u64)>, Error> {
 
 fn unreadable(file: &Path, cause: std::io::Error) -> Error {
     let hint = "`directory` names a JSON file or a folder of them; `sealstone mqtt provision` makes entries";
-    Error::Directory { file: file.to_owned(), what: format!("cannot be read: {cause}"), hint }
+    Error::Directory { file: file.to_owned(), what: format!("cannot be read: {}", plain(&cause)), hint }
 }

@@ -10,6 +10,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use crate::blob::crc32;
 
 /// The head of a frame.
 const HEAD: usize = 8;
@@ -93,26 +94,6 @@ fn holds_later(bytes: &[u8], at: usize) -> bool {
     let Some(head) = bytes.get(at..).and_then(|rest| rest.first_chunk::<4>()) else { return false };
     let next = at + HEAD + u32::from_be_bytes(*head) as usize;
     next < bytes.len() && frame(bytes, next).is_some()
-}
-
-/// CRC-32 (IEEE 802.3): against accidents, not against people.
-fn crc32(bytes: &[u8]) -> u32 {
-    const TABLE: [u32; 256] = {
-        let mut table = [0; 256];
-        let mut i = 0;
-        while i < 256 {
-            let mut value = i as u32;
-            let mut bit = 0;
-            while bit < 8 {
-                value = if value & 1 == 1 { value >> 1 ^ 0xedb8_8320 } else { value >> 1 };
-                bit += 1;
-            }
-            table[i] = value;
-            i += 1;
-        }
-        table
-    };
-    !bytes.iter().fold(!0, |sum, byte| TABLE[((sum ^ u32::from(*byte)) & 0xff) as usize] ^ sum >> 8)
 }
 
 #[cfg(test)]

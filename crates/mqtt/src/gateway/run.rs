@@ -11,6 +11,7 @@ use super::Error;
 use super::budget::Budget;
 use super::config::{Config, Rules};
 use super::directory::Directory;
+use super::error::plain;
 use super::inbox::{Inbox, Mail, News};
 use super::link::{Connection, Options, Welcome, Writer};
 use super::observe::{Event, Observer};
@@ -123,11 +124,11 @@ fn follow(inbox: &Inbox, options: &Options) {
                     match connection.read().map(|packet| inbox.tell(News::Packet(packet))) {
                         Ok(true) => {}
                         Ok(false) => return,
-                        Err(cause) => break cause.to_string(),
+                        Err(cause) => break plain(&cause),
                     }
                 }
             }
-            Err(cause) => cause.to_string(),
+            Err(cause) => plain(&cause),
         };
         if !inbox.tell(News::Down(what)) || inbox.pause(pause) {
             return;
@@ -473,7 +474,7 @@ impl Turn<'_> {
         }
         link.written_at = Instant::now();
         if let Err(cause) = link.writer.send(&packets) {
-            self.observer.note(&Event::Disconnected { what: &cause.to_string() });
+            self.observer.note(&Event::Disconnected { what: &plain(&cause) });
             link.writer.close();
             self.link = None;
         }

@@ -238,18 +238,49 @@ impl Seen for Store {
     }
 
     fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay> {
-        let mut digest = [0; 32];
-        digest.copy_from_slice(&mu[..32]);
-        match self.memory.digests.get(&digest) {
-            Some(known) if *known >= now => return Err(Replay::Seen),
-            _ => self.memory.digests.insert(digest, until),
-        };
+        let digest = self.memory.accept_digest(mu, until, now)?;
         self.record(Record::Digest(digest, until));
         Ok(())
     }
 }
 
+/// What was accepted, in memory only: for those who read and keep nothing.
+#[derive(Debug, Default)]
+pub struct Recent(Memory);
+
+impl Seen for Recent {
+    fn check(&self, device: &str, key: KeyId, number: Number) -> Result<(), Replay> {
+        self.0.windows.get(&(device.into(), key.0)).map_or(Ok(()), |window| window.check(number))
+    }
+
+    fn accept(&mut self, device: &str, key: KeyId, number: Number) -> Result<(), Replay> {
+        self.0.accept(device, key, number)
+    }
+
+    fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay> {
+        self.0.accept_digest(mu, until, now).map(drop)
+    }
+}
+
 impl Memory {
+    /// The digest that is remembered.
+    fn accept_digest(
+        &mut self,
+        mu: &[u8; 64],
+        until: UnixMillis,
+        now: UnixMillis,
+    ) -> Result<[u8; 32], Replay> {
+        let mut digest = [0; 32];
+        digest.copy_from_slice(&mu[..32]);
+        match self.digests.get(&digest) {
+            Some(known) if *known >= now => Err(Replay::Seen),
+            _ => {
+                self.digests.insert(digest, until);
+                Ok(digest)
+            }
+        }
+    }
+
     fn accept(&mut self, device: &str, key: KeyId, number: Number) -> Result<(), Replay> {
         self.windows.entry((device.into(), key.0)).or_insert(Window::EMPTY).accept(number)
     }

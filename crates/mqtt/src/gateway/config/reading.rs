@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::{Config, Rules};
 use crate::gateway::Error;
+use crate::gateway::error::plain;
 use crate::level::Class;
 use crate::topic::{Filter, Topic};
 
@@ -13,7 +14,7 @@ impl Config {
         let text = std::fs::read_to_string(path).map_err(|cause| Error::Config {
             file: Some(path.to_owned()),
             place: None,
-            what: format!("cannot be read: {cause}"),
+            what: format!("cannot be read: {}", plain(&cause)),
             hint: "every value has a default: an empty file is a configuration".into(),
         })?;
         Self::parse(&text, Some(path))

@@ -44,6 +44,7 @@ transcripts! {
     issuer
     jwt
     key
+    mqtt
     mqtt_simulate
     quickstart
     sign

@@ -30,19 +30,21 @@
 //! ```
 //!
 //! - [`open`] and [`seal`]: the four forms of an envelope, byte for byte in docs/formats/mqtt.md.
+//! - [`blob`]: what a device is given once.
 //! - [`level`]: which level a message is signed with, by its class and the device's means.
 //! - [`replay`]: each number is accepted once.
+//! - `gateway`, with the feature `std`: what verifies between a broker and those who read.
 //!
 //! No allocation, no panic on any input, no clock and no socket: time and bytes are passed in.
-#![no_std]
+#![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
-#[cfg(feature = "std")]
-extern crate std;
-
+pub mod blob;
 mod cbor;
 mod error;
 pub mod form;
+#[cfg(feature = "std")]
+pub mod gateway;
 pub mod level;
 mod message;
 pub mod open;

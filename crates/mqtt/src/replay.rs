@@ -65,6 +65,41 @@ impl<const WORDS: usize> Window<WORDS> {
         Ok(())
     }
 
+    /// Everything that is remembered, as 64-bit words: 2 + 2 · (2 + WORDS) at most. For a verifier that outlives its process.
+    pub fn words(&self) -> impl Iterator<Item = u64> + '_ {
+        self.epochs.iter().flat_map(|epoch| {
+            let head = epoch
+                .as_ref()
+                .map(|Epoch { epoch, highest, .. }| u64::from(*epoch) << 32 | u64::from(*highest));
+            let seen = epoch.iter().flat_map(|epoch| epoch.seen);
+            core::iter::once(u64::from(head.is_some())).chain(head).chain(seen)
+        })
+    }
+
+    /// The window of [`Self::words`]; none if the words end too early, or say what no window says.
+    pub fn from_words(words: &mut impl Iterator<Item = u64>) -> Option<Self> {
+        let mut window = Self::EMPTY;
+        for epoch in &mut window.epochs {
+            match words.next()? {
+                0 => {}
+                1 => {
+                    let head = words.next()?;
+                    let mut seen = [0; WORDS];
+                    for word in &mut seen {
+                        *word = words.next()?;
+                    }
+                    *epoch = Some(Epoch { epoch: (head >> 32) as u32, highest: head as u32, seen });
+                }
+                _ => return None,
+            }
+        }
+        match &window.epochs {
+            [None, Some(_)] => None,
+            [Some(latest), Some(before)] if latest.epoch <= before.epoch => None,
+            _ => Some(window),
+        }
+    }
+
     /// The highest number that was accepted.
     pub fn highest(&self) -> Option<Number> {
         self.epochs[0].map(|Epoch { epoch, highest, .. }| Number { epoch, sequence: highest })

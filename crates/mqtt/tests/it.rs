@@ -2,15 +2,19 @@
 #![allow(clippy::unwrap_used)]
 
 mod batch;
+mod blob;
 mod envelope;
 mod flash;
 mod keyring;
 mod level;
 mod packet;
+mod provision;
 mod publisher;
 mod real;
 mod replay;
 mod sealer;
+#[cfg(feature = "std")]
+mod simulate;
 mod support;
 mod template;
 mod topic;

@@ -1,11 +1,10 @@
-//! Each method of the door in each room of the build, on edges and random inputs: all rooms must answer alike. Then the
-//! self-test, and what each method costs.
+//! Each method of the door in each room of the build, on edges and random inputs: all rooms must answer alike. And what each method
+//! costs.
 #![no_std]
 #![no_main]
 
 use sealstone_board::{Counter, entry, exit, line};
 use sealstone_mldsa::hazmat::{EDGES, Exam, METHODS, rooms};
-use sealstone_mldsa::self_test;
 
 /// Random inputs for each method.
 const RANDOM: u32 = 40;
@@ -35,10 +34,5 @@ fn main() -> ! {
         }
         line!("compared/{},{}", name, compared);
     }
-    let (instructions, answer) = counter.count(self_test);
-    if answer.is_err() {
-        line!("differs/self_test,0");
-    }
-    line!("self_test,{}", instructions);
-    exit(answer.is_ok())
+    exit(true)
 }

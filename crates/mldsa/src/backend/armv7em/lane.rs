@@ -87,7 +87,7 @@ impl Lanes for Lane {
     }
     #[inline(always)]
     fn splat(_: Armv7em, x: i32) -> Lane {
-        Lane(x)
+        Lane(if x == Q { kept(x) } else { x })
     }
     #[inline(always)]
     fn count_from(_: Armv7em, first: i32) -> Lane {

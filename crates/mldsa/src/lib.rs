@@ -25,6 +25,7 @@
 //!   ([`PreHash`]) and representatives computed elsewhere ([`Mu::from_bytes`]) go the same way.
 //! - Levels are types here, and values in [`any`].
 //! - [`Engine`] works on batches.
+//! - [`device`] works in a microcontroller's memory, which the caller gives.
 //!
 //! No allocation, no panic on any input, no default dependency. What may leak through time is in SECURITY.md; which
 //! algorithm of the standard stands where is in docs/spec-map.md.
@@ -37,6 +38,7 @@ pub mod any;
 mod api;
 mod backend;
 mod ct;
+pub mod device;
 mod engine;
 mod error;
 #[cfg(feature = "hazmat")]

@@ -48,6 +48,8 @@ mod fips204;
 pub mod hazmat;
 mod keccak;
 mod kernels;
+#[cfg(feature = "kmac")]
+mod kmac;
 mod level;
 mod message;
 #[cfg(feature = "sha2")]
@@ -63,6 +65,8 @@ pub use api::{
 pub use engine::{CpuEngine, Engine, KeygenJob, SignJob, VerifyJob};
 pub use error::Error;
 pub use fips204::params::{MlDsa44, MlDsa65, MlDsa87};
+#[cfg(feature = "kmac")]
+pub use kmac::{Kmac256, MacKey, Shake256};
 pub use level::{Level, UnknownLevel};
 pub use message::{CONTEXT_MAX, Context, MU_LEN, Mu, MuHasher, PreHash, UnknownPreHash};
 #[cfg(feature = "sha2")]

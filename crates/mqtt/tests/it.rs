@@ -3,8 +3,13 @@
 
 mod blob;
 mod envelope;
+mod flash;
+mod keyring;
 mod level;
+mod packet;
+mod publisher;
 mod replay;
+mod sealer;
 #[cfg(feature = "std")]
 mod simulate;
 mod support;

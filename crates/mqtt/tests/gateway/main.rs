@@ -3,6 +3,7 @@
 
 mod broker;
 mod flow;
+mod hostile;
 mod negative;
 mod place;
 mod restarts;

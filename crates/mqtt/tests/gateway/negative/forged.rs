@@ -113,6 +113,19 @@ fn in_form(form: Form, cases: &mut Vec<Case>) {
     case("an hour old", "stale", Said { time: NOW.0 - 3_600_000, ..said.clone() }.publish());
     case("a second too old", "stale", Said { time: NOW.0 - 301_000, ..said.clone() }.publish());
     case("an hour ahead", "future", Said { time: NOW.0 + 3_600_000, ..said.clone() }.publish());
+    if form == Form::Paper {
+        // Without a number only the time stops a replay: no choice and no broker's store makes it pass.
+        let old = Said { time: NOW.0 - 3_600_000, ..said.clone() }.publish();
+        let mark = "[policy]\nstale = \"mark\"\n";
+        cases.push(
+            Case::new("paper: an hour old, where late messages pass", "stale", old.clone()).under(mark),
+        );
+        cases.push(Case::new(
+            "paper: an hour old and kept by the broker",
+            "stale",
+            Publish { retain: true, ..old },
+        ));
+    }
     let retained = Publish { retain: true, ..said.publish() };
     let refuse = "[policy]\nretained = \"refuse\"\n";
     cases.push(

@@ -222,6 +222,15 @@ impl Error {
     }
 }
 
+impl From<sealstone_audit::Error> for Error {
+    fn from(error: sealstone_audit::Error) -> Self {
+        match error {
+            sealstone_audit::Error::File { path, what } => Error::DataDirectory { path, what },
+            other => Error::Key { what: other.to_string() },
+        }
+    }
+}
+
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -22,6 +22,10 @@ pub(crate) enum Error {
     File { name: String, action: &'static str, cause: io::Error },
     /// Not a key that can be used, and why.
     Key { name: String, what: String, hint: Option<String> },
+    /// Messages of devices were refused.
+    Message { what: String },
+    /// The gateway of messages, its configuration, its directory or its data.
+    Mqtt(sealstone_mqtt::gateway::Error),
     /// The server did not answer as it should.
     Network { doing: &'static str, what: String, hint: Option<String> },
     /// The server refused what was asked for, and says why.
@@ -42,7 +46,11 @@ impl Error {
         match self {
             // The machine's fault, not the token's.
             Error::Token(sealstone_jose::Error::Provider) => 2,
-            Error::Audit { .. } | Error::Signature { .. } | Error::Token(_) | Error::TokenRefused(_) => 1,
+            Error::Audit { .. }
+            | Error::Message { .. }
+            | Error::Signature { .. }
+            | Error::Token(_)
+            | Error::TokenRefused(_) => 1,
             _ => 2,
         }
     }
@@ -62,7 +70,8 @@ impl Error {
             | Error::Usage { hint, .. } => hint.clone(),
             Error::Token(cause) => token_hint(cause),
             Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
-            Error::Engine(_) | Error::File { .. } => None,
+            Error::Mqtt(cause) => Some(cause.hint()),
+            Error::Engine(_) | Error::File { .. } | Error::Message { .. } => None,
         }
     }
 
@@ -78,6 +87,10 @@ impl Error {
         Error::Key { name: name.to_owned(), what: what.to_string(), hint: hint.map(str::to_owned) }
     }
 
+    pub(crate) fn message(what: impl Into<String>) -> Self {
+        Error::Message { what: what.into() }
+    }
+
     pub(crate) fn usage(what: impl Into<String>, hint: &str) -> Self {
         Error::Usage { what: what.into(), hint: Some(hint.to_owned()) }
     }
@@ -86,6 +99,18 @@ impl Error {
 impl From<sealstone_auth::Error> for Error {
     fn from(cause: sealstone_auth::Error) -> Self {
         Error::Auth(cause)
+    }
+}
+
+impl From<sealstone_audit::Error> for Error {
+    fn from(cause: sealstone_audit::Error) -> Self {
+        Error::Auth(cause.into())
+    }
+}
+
+impl From<sealstone_mqtt::gateway::Error> for Error {
+    fn from(cause: sealstone_mqtt::gateway::Error) -> Self {
+        Error::Mqtt(cause)
     }
 }
 
@@ -99,6 +124,8 @@ impl fmt::Display for Error {
             Error::Exists { path } => write!(f, "{} exists already", shown(path)),
             Error::File { name, action, cause } => write!(f, "{name} cannot be {action}: {}", Plain(cause)),
             Error::Key { name, what, .. } => write!(f, "{name}: {what}"),
+            Error::Message { what } => f.write_str(what),
+            Error::Mqtt(cause) => cause.fmt(f),
             Error::Network { doing, what, .. } => write!(f, "{doing}: {what}"),
             Error::Refused { what, .. } => write!(f, "the server refuses: {what}"),
             Error::Signature { name, what, .. } => write!(f, "{name}: {what}"),
@@ -129,7 +156,7 @@ fn token_hint(cause: &sealstone_jose::Error) -> Option<String> {
 }
 
 /// An error of the system in lower case and without its number: `no such file or directory`.
-struct Plain<'a>(&'a io::Error);
+pub(crate) struct Plain<'a>(pub(crate) &'a io::Error);
 
 impl fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -40,30 +40,37 @@ A subject is called ISSUER|SUB here, unless an option says otherwise. No two iss
 pub(crate) struct Add {
     #[command(flatten)]
     place: Place,
-    /// Its identifier, the `iss` of its assertions
-    #[arg(value_name = "ISSUER")]
-    issuer: String,
-    /// Its public keys as a JWK set
-    #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
-    jwks: OsString,
-    /// A client that may bring its assertions; may be given more than once
-    #[arg(long, value_name = "ID", required = true)]
-    client: Vec<String>,
-    /// A scope that tokens for its subjects may have; may be given more than once
-    #[arg(long, value_name = "SCOPE")]
-    scope: Vec<String>,
-    /// What stands before a sub to make a subject
-    #[arg(long, value_name = "TEXT", group = "subject")]
-    subject_prefix: Option<String>,
-    /// The one subject that all of its subjects are
-    #[arg(long, value_name = "SUBJECT", group = "subject")]
-    subject_fixed: Option<String>,
-    /// It speaks about the users of this server, and is trusted with all of them
-    #[arg(long, group = "subject")]
-    subject_same: bool,
+    #[command(flatten)]
+    terms: Terms,
     /// In JSON
     #[arg(long)]
     json: bool,
+}
+
+/// An issuer, and what it is trusted with; `sealstone admin issuer add` takes the same.
+#[derive(Args)]
+pub(crate) struct Terms {
+    /// Its identifier, the `iss` of its assertions
+    #[arg(value_name = "ISSUER")]
+    pub(crate) issuer: String,
+    /// Its public keys as a JWK set
+    #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
+    pub(crate) jwks: OsString,
+    /// A client that may bring its assertions; may be given more than once
+    #[arg(long, value_name = "ID", required = true)]
+    pub(crate) client: Vec<String>,
+    /// A scope that tokens for its subjects may have; may be given more than once
+    #[arg(long, value_name = "SCOPE")]
+    pub(crate) scope: Vec<String>,
+    /// What stands before a sub to make a subject
+    #[arg(long, value_name = "TEXT", group = "subject")]
+    pub(crate) subject_prefix: Option<String>,
+    /// The one subject that all of its subjects are
+    #[arg(long, value_name = "SUBJECT", group = "subject")]
+    pub(crate) subject_fixed: Option<String>,
+    /// It speaks about the users of this server, and is trusted with all of them
+    #[arg(long, group = "subject")]
+    pub(crate) subject_same: bool,
 }
 
 /// Options of `issuer list`.
@@ -90,22 +97,23 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
     let runtime = runtime()?;
     match command {
         Command::Add(options) => {
-            let jwks = Source::from(options.jwks);
+            let terms = options.terms;
+            let jwks = Source::from(terms.jwks);
             let text = jwks.read(MAX_KEYS)?;
             let keys =
                 JwkSet::parse(&text).map_err(|cause| Error::key(&jwks.name(), &cause, cause.hint()))?;
-            let subject = match (options.subject_prefix, options.subject_fixed, options.subject_same) {
+            let subject = match (terms.subject_prefix, terms.subject_fixed, terms.subject_same) {
                 (Some(prefix), ..) => SubjectRule::Prefix(prefix),
                 (_, Some(subject), _) => SubjectRule::Fixed(subject),
                 (.., true) => SubjectRule::Same,
-                _ => TrustedIssuer::default_rule(&options.issuer),
+                _ => TrustedIssuer::default_rule(&terms.issuer),
             };
             let added = runtime.block_on(options.place.admin()?.add_issuer(TrustedIssuer {
-                clients: options.client.into_iter().collect(),
+                clients: terms.client.into_iter().collect(),
                 family: None,
-                issuer: options.issuer,
+                issuer: terms.issuer,
                 keys,
-                scopes: options.scope.into_iter().collect(),
+                scopes: terms.scope.into_iter().collect(),
                 subject,
             }))?;
             match options.json {

@@ -22,6 +22,7 @@ mod key;
 mod keyfile;
 mod manual;
 mod message;
+mod mqtt;
 mod quickstart;
 mod serve;
 mod sign;
@@ -72,6 +73,9 @@ enum Command {
     /// Sign, check, read and measure JSON Web Tokens
     #[command(subcommand)]
     Jwt(jwt::Command),
+    /// Sign, check and plan messages of devices over MQTT
+    #[command(subcommand)]
+    Mqtt(mqtt::Command),
     /// Run the token server
     Serve(serve::Options),
     /// Add, list and remove the server's clients
@@ -128,6 +132,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Sign(options) => sign::run(&options, terminal),
         Command::Verify(options) => verify::run(&options, terminal),
         Command::Jwt(command) => jwt::run(command, terminal),
+        Command::Mqtt(command) => mqtt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),

@@ -49,26 +49,33 @@ to 9 and . _ - @ +, and upper case is the same as lower case. A running server k
 pub(crate) struct Add {
     #[command(flatten)]
     place: Place,
-    /// What the user signs in with
-    #[arg(value_name = "USERNAME")]
-    username: String,
-    /// The user's name, for people
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
-    /// The user's address
-    #[arg(long, value_name = "ADDRESS")]
-    email: Option<String>,
-    /// The address is known to be the user's; applications are told so
-    #[arg(long, requires = "email")]
-    email_verified: bool,
-    /// Set no password: the user cannot sign in until `user passwd` sets one
-    #[arg(long, conflicts_with = "password_stdin")]
-    no_password: bool,
     #[command(flatten)]
-    password: PasswordSource,
+    person: Person,
     /// In JSON
     #[arg(long)]
     json: bool,
+}
+
+/// Who is registered; `sealstone admin user add` takes the same.
+#[derive(Args)]
+pub(crate) struct Person {
+    /// What the user signs in with
+    #[arg(value_name = "USERNAME")]
+    pub(crate) username: String,
+    /// The user's name, for people
+    #[arg(long, value_name = "NAME")]
+    pub(crate) name: Option<String>,
+    /// The user's address
+    #[arg(long, value_name = "ADDRESS")]
+    pub(crate) email: Option<String>,
+    /// The address is known to be the user's; applications are told so
+    #[arg(long, requires = "email")]
+    pub(crate) email_verified: bool,
+    /// Set no password: the user cannot sign in until `user passwd` sets one
+    #[arg(long, conflicts_with = "password_stdin")]
+    pub(crate) no_password: bool,
+    #[command(flatten)]
+    pub(crate) password: PasswordSource,
 }
 
 /// Options of `user list`.
@@ -125,15 +132,16 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
     let runtime = runtime()?;
     match command {
         Command::Add(options) => {
+            let person = options.person;
             let admin = options.place.admin()?;
-            let password = if options.no_password { None } else { Some(options.password.read()?) };
+            let password = if person.no_password { None } else { Some(person.password.read()?) };
             let without = password.is_none();
             let user = runtime.block_on(admin.add_user(NewUser {
-                email: options.email,
-                email_verified: options.email_verified,
-                name: options.name,
+                email: person.email,
+                email_verified: person.email_verified,
+                name: person.name,
                 password,
-                username: options.username,
+                username: person.username,
             }))?;
             if options.json {
                 return terminal.json(&row(&user));

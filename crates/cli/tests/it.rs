@@ -1,12 +1,13 @@
 //! The command as people and scripts meet it: whole sessions in a shell, and a server that is really started.
 
-#![allow(clippy::unwrap_used, missing_docs, unreachable_pub)]
+#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, unreachable_pub)]
 
 mod admin;
 mod auditing;
 mod backup;
 mod disk;
 mod kill;
+mod mqtt;
 mod races;
 mod real;
 mod serving;

@@ -44,6 +44,8 @@ transcripts! {
     issuer
     jwt
     key
+    mqtt
+    mqtt_simulate
     quickstart
     sign
     signing_key

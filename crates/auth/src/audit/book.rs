@@ -6,10 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
+use sealstone_audit::{Chain, Event, Manner};
 use sealstone_jose::UnixSeconds;
 
-use super::chain::{ADMIN, Chain};
-use super::event::Event;
 use super::key::AuditKey;
 use super::{Audit, directory};
 use crate::Error;
@@ -17,6 +16,8 @@ use crate::clock::Randomness;
 use crate::config;
 use crate::keys::Sealer;
 
+/// The chain of administrators.
+const ADMIN: &str = "admin";
 /// How often a chain that another administrator holds is asked for.
 const TRIES: u32 = 200;
 const PAUSE: Duration = Duration::from_millis(10);
@@ -75,7 +76,7 @@ impl Book {
             None => event,
         });
         chain.seal("command", now)?;
-        chain.settle()
+        Ok(chain.settle()?)
     }
 }
 
@@ -83,7 +84,7 @@ impl Book {
 fn open(directory: &Path, key: Arc<AuditKey>, max_file_bytes: u64, now: UnixSeconds) -> Result<Chain, Error> {
     for _ in 0..TRIES {
         let (names, key) = (&[ADMIN.to_owned()], Arc::clone(&key));
-        if let Some((chain, _)) = Chain::open(directory, names, key, max_file_bytes, now)? {
+        if let Some((chain, _)) = Chain::open(directory, names, key, max_file_bytes, Manner::Brief, now)? {
             return Ok(chain);
         }
         std::thread::sleep(PAUSE);

@@ -1,12 +1,6 @@
-//! What is written down: one event, and how it becomes the members of a line.
+//! The kinds of events that a server writes down.
 
-use std::borrow::Cow;
-use std::net::IpAddr;
-
-use sealstone_jose::UnixSeconds;
-
-/// The most bytes of a text in an event; what is longer ends in `…`.
-pub const MAX_TEXT: usize = 256;
+use sealstone_audit::Kind;
 
 /// What happened. The name of each is in [`What::name`] and, with its members, in docs/formats/audit.md.
 #[non_exhaustive]
@@ -186,8 +180,8 @@ impl What {
             What::KeyMoved => "key.moved",
             What::KeyRetired => "key.retired",
             What::KeyRotated => "key.rotated",
-            What::LinesLost => "audit.lost",
-            What::Opened => "audit.opened",
+            What::LinesLost => sealstone_audit::LOST.name,
+            What::Opened => sealstone_audit::OPENED.name,
             What::PasskeyAdded => "passkey.added",
             What::PasskeyRefused => "passkey.refused",
             What::PasskeyRemoved => "passkey.removed",
@@ -198,7 +192,7 @@ impl What {
             What::RegistrationRefused => "registration.refused",
             What::RequestAbandoned => "request.abandoned",
             What::RevocationRefused => "revocation.refused",
-            What::Seal => "audit.seal",
+            What::Seal => sealstone_audit::SEAL.name,
             What::SecretRenewed => "client.secret_renewed",
             What::ServerStarted => "server.started",
             What::ServerStopped => "server.stopped",
@@ -243,106 +237,8 @@ impl What {
     }
 }
 
-/// One event. No secret belongs into it: no token, no code, no password, no cookie.
-#[derive(Clone, Debug)]
-pub struct Event {
-    members: Vec<(&'static str, Said)>,
-    time: UnixSeconds,
-    what: What,
-}
-
-impl Event {
-    /// An event at `time`, about nothing yet.
-    pub fn new(what: What, time: UnixSeconds) -> Self {
-        Self { members: Vec::with_capacity(8), time, what }
+impl From<What> for Kind {
+    fn from(what: What) -> Kind {
+        Kind { name: what.name(), warning: what.is_warning() }
     }
-
-    /// With a text, of which [`MAX_TEXT`] bytes are kept.
-    #[must_use]
-    pub fn with(mut self, name: &'static str, text: &str) -> Self {
-        self.members.push((name, Said::Text(bounded(text).into())));
-        self
-    }
-
-    /// With a text of ours.
-    #[must_use]
-    pub fn with_name(mut self, name: &'static str, text: &'static str) -> Self {
-        debug_assert!(text.len() <= MAX_TEXT);
-        self.members.push((name, Said::Text(text.into())));
-        self
-    }
-
-    /// With an address.
-    #[must_use]
-    pub fn with_address(mut self, name: &'static str, address: IpAddr) -> Self {
-        self.members.push((name, Said::Address(address)));
-        self
-    }
-
-    /// With a text, if there is one.
-    #[must_use]
-    pub fn with_some(self, name: &'static str, text: Option<&str>) -> Self {
-        match text {
-            Some(text) => self.with(name, text),
-            None => self,
-        }
-    }
-
-    /// With a number.
-    #[must_use]
-    pub fn with_number(mut self, name: &'static str, number: u64) -> Self {
-        self.members.push((name, Said::Number(number)));
-        self
-    }
-
-    /// What happened.
-    pub fn what(&self) -> What {
-        self.what
-    }
-
-    /// When.
-    pub fn time(&self) -> UnixSeconds {
-        self.time
-    }
-
-    /// The line with the number `n` after a line whose hash is `prev`, without its end.
-    pub(super) fn line(&self, n: u64, prev: &str) -> Vec<u8> {
-        let mut line = Vec::with_capacity(320);
-        line.extend_from_slice(
-            format!("{{\"n\":{n},\"prev\":\"{prev}\",\"time\":{}", self.time.0).as_bytes(),
-        );
-        line.extend_from_slice(format!(",\"event\":\"{}\"", self.what.name()).as_bytes());
-        for (name, value) in &self.members {
-            line.extend_from_slice(format!(",\"{name}\":{}", value.json()).as_bytes());
-        }
-        line.push(b'}');
-        line
-    }
-}
-
-/// The value of a member.
-#[derive(Clone, Debug)]
-enum Said {
-    Address(IpAddr),
-    Number(u64),
-    Text(Cow<'static, str>),
-}
-
-impl Said {
-    fn json(&self) -> String {
-        match self {
-            Said::Address(address) => format!("\"{address}\""),
-            Said::Number(number) => number.to_string(),
-            Said::Text(text) => serde_json::Value::from(text.as_ref()).to_string(),
-        }
-    }
-}
-
-/// The first [`MAX_TEXT`] bytes, or a few less so that no character is cut.
-fn bounded(text: &str) -> String {
-    if text.len() <= MAX_TEXT {
-        return text.to_owned();
-    }
-    const CUT: &str = "…";
-    format!("{}{CUT}", &text[..text.floor_char_boundary(MAX_TEXT - CUT.len())])
 }

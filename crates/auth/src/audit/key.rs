@@ -8,8 +8,9 @@ use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sealstone_audit::CONTEXT;
 use sealstone_jose::{Algorithm, PublicKey, UnixSeconds};
-use sealstone_mldsa::any::{ExpandedSigningKey, Signature, SigningKey, VerifyingKey};
+use sealstone_mldsa::any::{ExpandedSigningKey, SigningKey};
 use sealstone_mldsa::{Context, Level, Randomness as MlDsaRandomness};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
@@ -17,9 +18,6 @@ use zeroize::Zeroizing;
 use crate::Error;
 use crate::clock::{Randomness, random_id};
 use crate::keys::{Sealer, Secret};
-
-/// What a signature is over besides the line, FIPS 204 §5.2: it is one for no other purpose.
-pub const CONTEXT: &[u8] = b"sealstone audit v1";
 
 const LEVEL: Level = Level::MlDsa65;
 
@@ -58,10 +56,15 @@ impl AuditKey {
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
+}
 
-    /// Signs what stands before the signature in a line.
-    pub(super) fn sign(&self, line: &[u8]) -> Result<Vec<u8>, Error> {
-        let failed = |cause: sealstone_mldsa::Error| Error::Key { what: format!("the audit key: {cause}") };
+impl sealstone_audit::Key for AuditKey {
+    fn kid(&self) -> &str {
+        self.public.kid()
+    }
+
+    fn sign(&self, line: &[u8]) -> Result<Vec<u8>, sealstone_audit::Error> {
+        let failed = |cause: sealstone_mldsa::Error| sealstone_audit::Error::Key { what: cause.to_string() };
         let context = Context::new(CONTEXT).map_err(failed)?;
         let signed = self.expanded.sign(&mut Chance(&*self.randomness), context, line);
         signed.map(|signature| signature.encode().to_vec()).map_err(failed)
@@ -79,16 +82,6 @@ impl std::fmt::Debug for AuditKey {
 pub fn public(directory: &Path) -> Result<PublicKey, Error> {
     let path = place(directory);
     Stored::read(&path)?.public(&path)
-}
-
-/// Whether `signature` is one of `key` over what stands before it in a line.
-pub(super) fn verifies(key: &PublicKey, line: &[u8], signature: &[u8]) -> bool {
-    let verified = || {
-        let key = VerifyingKey::decode(key.algorithm().level()?, key.as_bytes()).ok()?;
-        let signature = Signature::decode(key.level(), signature).ok()?;
-        key.verify(Context::new(CONTEXT).ok()?, line, &signature).ok()
-    };
-    verified().is_some()
 }
 
 fn place(directory: &Path) -> PathBuf {

@@ -1,53 +1,39 @@
-//! The audit log: what was decided, in lines that carry each other's hashes, in blocks that end with a signature.
+//! The audit log: what was decided, in lines that carry each other's hashes, in blocks that end with a signature
+//! (`sealstone_audit`, whose types are here too).
 //!
 //! | file | what |
 //! |---|---|
 //! | `event` | what is written down |
-//! | `chain` | one chain: how it grows, and how it goes on after whatever happened |
-//! | `writer` | the thread that writes a server's chain |
 //! | `book` | the chain of administrators |
 //! | `key` | the key that signs |
-//! | `journal` | the system's journal |
-//! | `verify`, `links` | checking chains |
 //!
 //! A request hands its events over and waits for no disk. Room for them is asked for before anything is decided
 //! ([`Audit::begin`]), so that with `audit.when_full = "refuse"` nothing happens of which there will be no line. The bytes
 //! are in docs/formats/audit.md.
 
 mod book;
-mod chain;
 mod event;
-mod journal;
 mod key;
-mod links;
-mod part;
-mod verify;
-mod writer;
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::Ordering;
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, Mutex, PoisonError};
-use std::thread::JoinHandle;
+use std::sync::Arc;
 use std::time::Duration;
 
+use sealstone_audit::{Chain, Journal, Log, Manner, Settings};
 use sealstone_jose::UnixSeconds;
 
 use crate::Error;
 use crate::clock::{Clock, Randomness};
 use crate::config::{self, WhenFull};
 use crate::keys::Sealer;
-use chain::Chain;
-use journal::Journal;
-use writer::{Item, Shared, Writer};
 
 pub use book::Book;
-pub use chain::Head;
-pub use event::{Event, MAX_TEXT, What};
-pub use key::{AuditKey, CONTEXT, public};
-pub use part::Part;
-pub use verify::{ChainFiles, Fault, Finding, MAX_LINE, Report};
+pub use event::What;
+pub use key::{AuditKey, public};
+pub use sealstone_audit::{
+    CONTEXT, ChainFiles, Event, Fault, Finding, Head, MAX_LINE, MAX_TEXT, Part, Report,
+};
 
 /// The most servers that can share a data directory, each with a chain of its own.
 const MOST_CHAINS: usize = 16;
@@ -59,15 +45,11 @@ pub fn directory(data_dir: &Path) -> PathBuf {
 
 /// A server's audit log.
 pub struct Audit {
-    /// Where its chain is.
-    directory: PathBuf,
     /// Whether introspections and userinfo answers are written down too.
     introspection: bool,
+    log: Log,
     /// Items that may wait for the writer.
     most: usize,
-    queue: Sender<Item>,
-    shared: Arc<Shared>,
-    thread: Mutex<Option<JoinHandle<()>>>,
     when_full: WhenFull,
 }
 
@@ -94,36 +76,24 @@ impl Audit {
         let key = Arc::new(AuditKey::open(&directory, sealer, randomness, now)?);
         let numbered = (2..=MOST_CHAINS).map(|number| format!("server-{number}"));
         let names: Vec<String> = ["server".to_owned()].into_iter().chain(numbered).collect();
-        let opened = Chain::open(&directory, &names, key, config.max_file_bytes.get(), now)?;
+        let opened = Chain::open(&directory, &names, key, config.max_file_bytes.get(), Manner::Lasting, now)?;
         let held = || Error::data(&directory, "every chain of the audit log is held by another server");
         let (chain, name) = opened.ok_or_else(held)?;
         let journal = match config.journald {
             true => Some(Journal::open(&config.journald_socket)),
             false => None,
         };
-        let journal = journal.transpose().map_err(|cause| Error::data(&config.journald_socket, cause))?;
-        let (queue, waiting) = channel();
-        let shared = Arc::new(Shared::default());
-        let directory = directory.join(&name);
-        let writer = Writer {
-            chain,
-            clock,
-            journal,
-            name,
-            queue: waiting,
+        let settings = Settings {
+            clock: Box::new(move || clock.now()),
+            journal: journal.transpose().map_err(|cause| Error::data(&config.journald_socket, cause))?,
             seal_after: Duration::from_secs(config.seal_seconds.get().min(86_400)),
             seal_lines: config.seal_lines.get(),
-            shared: Arc::clone(&shared),
         };
-        let thread = std::thread::Builder::new().name("audit".into()).spawn(move || writer.run());
-        let thread = thread.map_err(|cause| Error::store("start a thread", cause))?;
+        let log = Log::start(chain, name, settings).map_err(|cause| Error::store("start a thread", cause))?;
         Ok(Some(Self {
-            directory,
             introspection: config.introspection,
+            log,
             most: usize::try_from(config.queue.get()).unwrap_or(usize::MAX),
-            queue,
-            shared,
-            thread: Mutex::new(Some(thread)),
             when_full: config.when_full,
         }))
     }
@@ -131,10 +101,7 @@ impl Audit {
     /// Asks for room for what a request will decide. That it was `abandoned` is written if it ends without a word.
     /// Errors: `Full`, only with `audit.when_full = "refuse"`.
     pub fn begin<'a>(&'a self, abandoned: Abandoned<'a>) -> Result<Slot<'a>, Full> {
-        let full = || {
-            let failing = self.shared.failing.load(Ordering::Acquire);
-            failing || self.shared.backlog.load(Ordering::Acquire) >= self.most
-        };
+        let full = || self.log.is_failing() || self.log.backlog() >= self.most;
         match self.when_full {
             WhenFull::Refuse if full() => Err(Full),
             _ => Ok(Slot { abandoned: Some(abandoned), audit: self }),
@@ -143,31 +110,18 @@ impl Audit {
 
     /// Hands over events that no request waits for.
     pub fn note(&self, events: Vec<Event>) {
-        if events.is_empty() {
-            return;
-        }
         // What has begun is written, also if there is no room for more to begin: as many requests again may be under way.
         let most = match self.when_full {
             WhenFull::Drop => self.most,
             WhenFull::Refuse => self.most.saturating_mul(2),
         };
-        let (count, shared) = (events.len() as u64, &*self.shared);
-        let handed = shared.backlog.fetch_add(1, Ordering::AcqRel) < most
-            && self.queue.send(Item::Events(events)).is_ok();
-        if !handed {
-            shared.backlog.fetch_sub(1, Ordering::AcqRel);
-            shared.lost.fetch_add(count, Ordering::AcqRel);
-            shared.lost_ever.fetch_add(count, Ordering::AcqRel);
-        }
+        self.log.note(events, most);
     }
 
     /// Some of its lines, see [`ChainFiles::part`]. An event has its line some milliseconds after it. Reads files.
     /// Errors: `DataDirectory`.
     pub fn part(&self, after: Option<u64>, most: usize) -> Result<Part, Error> {
-        match ChainFiles::of(&self.directory)? {
-            Some(chain) => chain.part(after, most),
-            None => Ok(Part::default()),
-        }
+        Ok(self.log.part(after, most)?)
     }
 
     /// Whether reading is written down, and not only deciding.
@@ -177,36 +131,29 @@ impl Audit {
 
     /// Items that wait for the writer.
     pub fn backlog(&self) -> usize {
-        self.shared.backlog.load(Ordering::Acquire)
+        self.log.backlog()
     }
 
     /// Events that have no line, since the start.
     pub fn lost(&self) -> u64 {
-        self.shared.lost_ever.load(Ordering::Acquire)
+        self.log.lost()
     }
 
     /// Whether the last write failed.
     pub fn is_failing(&self) -> bool {
-        self.shared.failing.load(Ordering::Acquire)
+        self.log.is_failing()
     }
 
     /// Writes and seals what was handed over, and gives the chain back. Blocks, a few seconds at most if the disk takes
     /// nothing.
     pub fn close(&self) {
-        self.shared.closing.store(true, Ordering::Release);
-        let _ = self.queue.send(Item::Close);
-        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(thread) = thread
-            && thread.join().is_err()
-        {
-            tracing::error!("the writer of the audit log has failed");
-        }
+        self.log.close()
     }
 }
 
 impl std::fmt::Debug for Audit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Audit").field("shared", &self.shared).finish_non_exhaustive()
+        f.debug_struct("Audit").field("log", &self.log).finish_non_exhaustive()
     }
 }
 

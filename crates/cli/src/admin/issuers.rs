@@ -1,7 +1,5 @@
 //! `sealstone admin issuer`: whose assertions are taken for a grant.
 
-use std::ffi::OsString;
-
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
@@ -9,6 +7,7 @@ use super::access::Access;
 use super::api::body_of;
 use super::{clients, done, screen, text};
 use crate::error::Error;
+use crate::issuer::Terms;
 use crate::terminal::Terminal;
 
 /// The verbs.
@@ -31,27 +30,8 @@ Examples:
 
 A subject is called ISSUER|SUB here, unless an option says otherwise (RFC 7523).")]
 pub(super) struct Add {
-    /// Its identifier, the `iss` of its assertions
-    #[arg(value_name = "ISSUER")]
-    issuer: String,
-    /// Its public keys as a JWK set
-    #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
-    jwks: OsString,
-    /// A client that may bring its assertions; may be given more than once
-    #[arg(long, value_name = "ID", required = true)]
-    client: Vec<String>,
-    /// A scope that tokens for its subjects may have; may be given more than once
-    #[arg(long, value_name = "SCOPE")]
-    scope: Vec<String>,
-    /// What stands before a sub to make a subject
-    #[arg(long, value_name = "TEXT", group = "subject")]
-    subject_prefix: Option<String>,
-    /// The one subject that all of its subjects are
-    #[arg(long, value_name = "SUBJECT", group = "subject")]
-    subject_fixed: Option<String>,
-    /// It speaks about the users of this server, and is trusted with all of them
-    #[arg(long, group = "subject")]
-    subject_same: bool,
+    #[command(flatten)]
+    terms: Terms,
 }
 
 /// Options of `issuer remove`.
@@ -64,14 +44,14 @@ pub(super) struct Remove {
 
 pub(super) async fn run(command: Command, access: &Access, terminal: &mut Terminal) -> Result<(), Error> {
     match command {
-        Command::Add(options) => {
+        Command::Add(Add { terms }) => {
             let mut new = json!({
-                "clients": options.client,
-                "issuer": options.issuer,
-                "jwks": clients::jwks(options.jwks)?,
-                "scopes": options.scope,
+                "clients": terms.client,
+                "issuer": terms.issuer,
+                "jwks": clients::jwks(terms.jwks)?,
+                "scopes": terms.scope,
             });
-            match (options.subject_prefix, options.subject_fixed, options.subject_same) {
+            match (terms.subject_prefix, terms.subject_fixed, terms.subject_same) {
                 (Some(prefix), ..) => new["subject"] = json!({"prefix": prefix}),
                 (_, Some(subject), _) => new["subject"] = json!({"fixed": subject}),
                 (.., true) => new["subject"] = json!("same"),

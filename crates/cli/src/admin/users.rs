@@ -9,7 +9,7 @@ use super::api::body_of;
 use super::{done, screen, text};
 use crate::error::Error;
 use crate::terminal::Terminal;
-use crate::user::PasswordSource;
+use crate::user::{PasswordSource, Person};
 
 /// The verbs for users.
 #[derive(Subcommand)]
@@ -52,23 +52,8 @@ Examples:
 The password is asked for twice, and is not shown. It is never an argument or an environment variable: other users of \
 the machine could read those. It has 8 characters or more; length is what counts, so take a sentence.")]
 pub(super) struct Add {
-    /// What the user signs in with
-    #[arg(value_name = "USERNAME")]
-    username: String,
-    /// The user's name, for people
-    #[arg(long, value_name = "NAME")]
-    name: Option<String>,
-    /// The user's address
-    #[arg(long, value_name = "ADDRESS")]
-    email: Option<String>,
-    /// The address is known to be the user's; applications are told so
-    #[arg(long, requires = "email")]
-    email_verified: bool,
-    /// Set no password: the user cannot sign in until `user passwd` sets one
-    #[arg(long, conflicts_with = "password_stdin")]
-    no_password: bool,
     #[command(flatten)]
-    password: PasswordSource,
+    person: Person,
 }
 
 /// Options of `user passwd`.
@@ -134,14 +119,14 @@ struct NewPassword<'a> {
 
 pub(super) async fn run(command: Command, access: &Access, terminal: &mut Terminal) -> Result<(), Error> {
     match command {
-        Command::Add(options) => {
-            let password = if options.no_password { None } else { Some(options.password.text()?) };
+        Command::Add(Add { person }) => {
+            let password = if person.no_password { None } else { Some(person.password.text()?) };
             let body = body_of(&NewUser {
-                email: options.email.as_deref(),
-                email_verified: options.email_verified,
-                name: options.name.as_deref(),
+                email: person.email.as_deref(),
+                email_verified: person.email_verified,
+                name: person.name.as_deref(),
                 password: password.as_ref().map(|text| text.as_str()),
-                username: &options.username,
+                username: &person.username,
             })?;
             let user = access.open(terminal).await?.post(&["users"], body).await?;
             say(&user, "added", access, terminal)?;

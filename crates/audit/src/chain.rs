@@ -14,29 +14,27 @@ use sealstone_jose::UnixSeconds;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::event::{Event, What};
-use super::key::AuditKey;
-use crate::Error;
+use crate::Key;
+use crate::error::Error;
+use crate::event::{Event, OPENED, SEAL};
 
-/// The chain of administrators.
-pub(super) const ADMIN: &str = "admin";
 /// The hash before the first line of a chain: 32 zero bytes.
-pub(super) const BEFORE_FIRST: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
+pub(crate) const BEFORE_FIRST: &str = "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA";
 /// What stands between a signed line and its signature.
-pub(super) const SIGNATURE: &str = ",\"sig\":\"";
+pub(crate) const SIGNATURE: &str = ",\"sig\":\"";
 
 /// SHA-256 in base64url, 43 characters.
-pub(super) fn hash(bytes: &[u8]) -> String {
+pub(crate) fn hash(bytes: &[u8]) -> String {
     URL_SAFE_NO_PAD.encode(digest::digest(&digest::SHA256, bytes))
 }
 
 /// Where a chain's files are.
-pub(super) fn file(directory: &Path, number: u64) -> PathBuf {
+pub(crate) fn file(directory: &Path, number: u64) -> PathBuf {
     directory.join(format!("{number:06}.jsonl"))
 }
 
 /// The files of a chain, oldest first, with their numbers.
-pub(super) fn files(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
+pub(crate) fn files(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(directory)? {
         let path = entry?.path();
@@ -48,7 +46,7 @@ pub(super) fn files(directory: &Path) -> io::Result<Vec<(u64, PathBuf)>> {
 }
 
 /// Whether a writer holds the chain now.
-pub(super) fn is_held(directory: &Path) -> bool {
+pub(crate) fn is_held(directory: &Path) -> bool {
     let lock = OpenOptions::new().read(true).open(directory.join("lock"));
     lock.is_ok_and(|lock| matches!(lock.try_lock_shared(), Err(fs::TryLockError::WouldBlock)))
 }
@@ -66,18 +64,27 @@ pub struct Head {
 
 impl Head {
     /// Reads a head, or none where there is no file.
-    /// Errors: `DataDirectory` if it is not one.
+    /// Errors: `File` if it is not one.
     pub fn read(path: &Path) -> Result<Option<Self>, Error> {
         match fs::read(path) {
-            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|cause| Error::data(path, cause)),
+            Ok(text) => serde_json::from_slice(&text).map(Some).map_err(|cause| Error::file(path, cause)),
             Err(cause) if cause.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(cause) => Err(Error::data(path, cause)),
+            Err(cause) => Err(Error::file(path, cause)),
         }
     }
 }
 
+/// For how long a chain is opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Manner {
+    /// For a line or two: that it was opened is said only where there is more to say.
+    Brief,
+    /// As long as its writer lives: that it was opened is a line.
+    Lasting,
+}
+
 /// The end of a chain, to which its writer adds.
-pub(super) struct Chain {
+pub struct Chain {
     /// Not yet in the file.
     buffer: Vec<u8>,
     directory: PathBuf,
@@ -85,7 +92,7 @@ pub(super) struct Chain {
     fresh: bool,
     file: File,
     file_number: u64,
-    key: Arc<AuditKey>,
+    key: Arc<dyn Key>,
     /// Dropped last: nobody else writes until then.
     _lock: File,
     max_file_bytes: u64,
@@ -102,24 +109,26 @@ pub(super) struct Chain {
 impl Chain {
     /// Opens the chain of `names` that no other writer holds, the first such one, and says in it how it was found. `None`
     /// if all are held.
-    /// Errors: `DataDirectory`.
-    pub(super) fn open(
+    /// Errors: `File`.
+    pub fn open(
         audit: &Path,
         names: &[String],
-        key: Arc<AuditKey>,
+        key: Arc<dyn Key>,
         max_file_bytes: u64,
+        manner: Manner,
         now: UnixSeconds,
     ) -> Result<Option<(Self, String)>, Error> {
         for name in names {
             let directory = audit.join(name);
-            let failed = |cause: io::Error| Error::data(&directory, cause);
+            let failed = |cause: io::Error| Error::file(&directory, cause);
             fs::DirBuilder::new().recursive(true).mode(0o700).create(&directory).map_err(failed)?;
             let mut options = OpenOptions::new();
             options.create(true).truncate(false).write(true).mode(0o600);
             let lock = options.open(directory.join("lock")).map_err(failed)?;
             match lock.try_lock() {
                 Ok(()) => {
-                    let chain = Self::resume(directory.clone(), name, lock, key, max_file_bytes, now)?;
+                    let chain =
+                        Self::resume(directory.clone(), name, lock, key, max_file_bytes, manner, now)?;
                     return Ok(Some((chain, name.clone())));
                 }
                 Err(fs::TryLockError::WouldBlock) => {}
@@ -133,11 +142,12 @@ impl Chain {
         directory: PathBuf,
         name: &str,
         lock: File,
-        key: Arc<AuditKey>,
+        key: Arc<dyn Key>,
         max_file_bytes: u64,
+        manner: Manner,
         now: UnixSeconds,
     ) -> Result<Self, Error> {
-        let failed = |cause: io::Error| Error::data(&directory, cause);
+        let failed = |cause: io::Error| Error::file(&directory, cause);
         let found = Found::of(&directory).map_err(failed)?;
         let head = Head::read(&directory.join("head.json"))?;
         // What is torn stays as it is, and nothing is ever written behind it.
@@ -181,8 +191,8 @@ impl Chain {
             );
             opened = opened.with_number("missing_to", head.n);
         }
-        // An administrator's chain is opened for each line: that alone is not worth another.
-        if name != ADMIN || !plain || chain.whole == 0 {
+        // Opened for each line: that alone is not worth another.
+        if manner == Manner::Lasting || !plain || chain.whole == 0 {
             chain.append(&opened);
             chain.settle()?;
         }
@@ -190,42 +200,47 @@ impl Chain {
     }
 
     /// Adds a line, for now in memory, and returns it without its end.
-    pub(super) fn append(&mut self, event: &Event) -> &[u8] {
+    pub fn append(&mut self, event: &Event) -> &[u8] {
         let line = event.line(self.n + 1, &self.prev);
         self.unsealed += 1;
         self.push(&line)
     }
 
+    /// Where its files are.
+    pub(crate) fn directory(&self) -> &Path {
+        &self.directory
+    }
+
     /// How many bytes are in memory alone.
-    pub(super) fn waiting(&self) -> usize {
+    pub(crate) fn waiting(&self) -> usize {
         self.buffer.len()
     }
 
     /// Lines since the last seal.
-    pub(super) fn unsealed(&self) -> u64 {
+    pub(crate) fn unsealed(&self) -> u64 {
         self.unsealed
     }
 
     /// The number of the last line.
-    pub(super) fn last(&self) -> u64 {
+    pub(crate) fn last(&self) -> u64 {
         self.n
     }
 
     /// Whether the file is full: it ends at the next seal.
-    pub(super) fn is_full(&self) -> bool {
+    pub(crate) fn is_full(&self) -> bool {
         self.whole + self.buffer.len() as u64 >= self.max_file_bytes
     }
 
     /// Ends the block, if one is open, with a signed line; durable when [`settle`](Self::settle) has returned. Returns
     /// the line.
-    pub(super) fn seal(&mut self, reason: &str, now: UnixSeconds) -> Result<Option<Vec<u8>>, Error> {
+    pub fn seal(&mut self, reason: &str, now: UnixSeconds) -> Result<Option<Vec<u8>>, Error> {
         if self.unsealed == 0 {
             return Ok(None);
         }
-        let seal = Event::new(What::Seal, now)
+        let seal = Event::new(SEAL, now)
             .with_number("from", self.n + 1 - self.unsealed)
             .with("reason", reason)
-            .with("key", self.key.public().kid());
+            .with("key", self.key.kid());
         let mut line = seal.line(self.n + 1, &self.prev);
         line.pop();
         let signature = self.key.sign(&line)?;
@@ -239,9 +254,9 @@ impl Chain {
 
     /// Brings what is in memory into the file, and a seal to the disk. May be called again after it has failed: nothing
     /// is written twice.
-    /// Errors: `DataDirectory`.
-    pub(super) fn settle(&mut self) -> Result<(), Error> {
-        let failed = |cause: io::Error| Error::data(file(&self.directory, self.file_number), cause);
+    /// Errors: `File`.
+    pub fn settle(&mut self) -> Result<(), Error> {
+        let failed = |cause: io::Error| Error::file(file(&self.directory, self.file_number), cause);
         if let Err(cause) = self.file.write_all(&self.buffer) {
             // Half a line must not stay: the next try begins where the last whole one ended.
             let _ = self.file.set_len(self.whole);
@@ -262,9 +277,9 @@ impl Chain {
     }
 
     /// Goes on in the next file, with a line that is in memory for now. What was in memory before must have settled.
-    /// Errors: `DataDirectory`; the chain is then where it was.
-    pub(super) fn rotate(&mut self, name: &str, now: UnixSeconds) -> Result<(), Error> {
-        let failed = |cause: io::Error| Error::data(file(&self.directory, self.file_number + 1), cause);
+    /// Errors: `File`; the chain is then where it was.
+    pub(crate) fn rotate(&mut self, name: &str, now: UnixSeconds) -> Result<(), Error> {
+        let failed = |cause: io::Error| Error::file(file(&self.directory, self.file_number + 1), cause);
         let next = open_file(&self.directory, self.file_number + 1).map_err(failed)?;
         self.whole = next.metadata().map_err(failed)?.len();
         (self.file, self.file_number, self.fresh) = (next, self.file_number + 1, true);
@@ -274,12 +289,12 @@ impl Chain {
     }
 
     fn opened(&self, name: &str, reason: &str, now: UnixSeconds) -> Event {
-        Event::new(What::Opened, now)
+        Event::new(OPENED, now)
             .with_number("format", 1)
             .with("chain", name)
             .with_number("file", self.file_number)
             .with("reason", reason)
-            .with("key", self.key.public().kid())
+            .with("key", self.key.kid())
     }
 
     fn push(&mut self, line: &[u8]) -> &[u8] {
@@ -392,7 +407,7 @@ impl Tail {
 }
 
 fn is_seal(line: &[u8]) -> bool {
-    serde_json::from_slice::<Value>(line).is_ok_and(|value| value["event"] == What::Seal.name())
+    serde_json::from_slice::<Value>(line).is_ok_and(|value| value["event"] == SEAL.name)
 }
 
 fn number_of(line: &[u8]) -> Option<u64> {

@@ -10,14 +10,16 @@ use std::path::{Path, PathBuf};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_jose::PublicKey;
+use sealstone_mldsa::Context;
+use sealstone_mldsa::any::{Signature, VerifyingKey};
 use serde::Serialize;
 use serde_json::Value;
 
-use super::chain::{Head, SIGNATURE, files, hash, is_held};
-use super::event::What;
-use super::key;
-use super::links::Check;
-use crate::Error;
+use crate::CONTEXT;
+use crate::chain::{Head, SIGNATURE, files, hash, is_held};
+use crate::error::Error;
+use crate::event::{OPENED, SEAL};
+use crate::links::Check;
 
 /// What is wrong with a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -97,9 +99,9 @@ pub struct ChainFiles {
 
 impl ChainFiles {
     /// The chain in a directory; `None` if there is none.
-    /// Errors: `DataDirectory`.
+    /// Errors: `File`.
     pub fn of(directory: &Path) -> Result<Option<Self>, Error> {
-        let found = files(directory).map_err(|cause| Error::data(directory, cause))?;
+        let found = files(directory).map_err(|cause| Error::file(directory, cause))?;
         if found.is_empty() {
             return Ok(None);
         }
@@ -112,9 +114,9 @@ impl ChainFiles {
     }
 
     /// Every chain of an audit directory, by name.
-    /// Errors: `DataDirectory`.
+    /// Errors: `File`.
     pub fn all(audit: &Path) -> Result<Vec<Self>, Error> {
-        let failed = |cause: std::io::Error| Error::data(audit, cause);
+        let failed = |cause: std::io::Error| Error::file(audit, cause);
         let mut chains = Vec::new();
         for entry in fs::read_dir(audit).map_err(failed)? {
             let path = entry.map_err(failed)?.path();
@@ -127,7 +129,7 @@ impl ChainFiles {
     }
 
     /// Checks every line and every signature.
-    /// Errors: `DataDirectory` if a file cannot be read. What is wrong with the lines is no error: see [`Report`].
+    /// Errors: `File` if a file cannot be read. What is wrong with the lines is no error: see [`Report`].
     pub fn verify(&self, key: &PublicKey) -> Result<Report, Error> {
         let mut check = Check::new(self);
         for path in &self.files {
@@ -140,7 +142,7 @@ impl ChainFiles {
 
 /// Reads a file: its lines, and the hash of what stands behind the last end of a line.
 fn read(path: &Path, key: &PublicKey) -> Result<(Vec<Line>, Option<String>), Error> {
-    let failed = |cause: std::io::Error| Error::data(path, cause);
+    let failed = |cause: std::io::Error| Error::file(path, cause);
     let mut reader = BufReader::with_capacity(1 << 20, File::open(path).map_err(failed)?);
     let (mut lines, mut bytes) = (Vec::new(), Vec::new());
     loop {
@@ -156,20 +158,20 @@ fn read(path: &Path, key: &PublicKey) -> Result<(Vec<Line>, Option<String>), Err
 }
 
 /// A line, as far as checking it needs.
-pub(super) struct Line {
-    pub(super) hash: String,
-    pub(super) n: Option<u64>,
+pub(crate) struct Line {
+    pub(crate) hash: String,
+    pub(crate) n: Option<u64>,
     /// What it says of how the chain was found, in the first line of a writer.
-    pub(super) opened: Option<Opened>,
-    pub(super) prev: Option<String>,
+    pub(crate) opened: Option<Opened>,
+    pub(crate) prev: Option<String>,
     /// Whether its signature is good, for a seal.
-    pub(super) seal: Option<bool>,
+    pub(crate) seal: Option<bool>,
 }
 
-pub(super) struct Opened {
-    pub(super) missing_to: Option<u64>,
-    pub(super) torn_sha256: Option<String>,
-    pub(super) unsealed: u64,
+pub(crate) struct Opened {
+    pub(crate) missing_to: Option<u64>,
+    pub(crate) torn_sha256: Option<String>,
+    pub(crate) unsealed: u64,
 }
 
 /// No line of ours is longer.
@@ -186,8 +188,8 @@ impl Line {
         let text = |name: &str| value[name].as_str().map(str::to_owned);
         (line.n, line.prev) = (value["n"].as_u64(), text("prev"));
         match value["event"].as_str() {
-            Some(event) if event == What::Seal.name() => line.seal = Some(is_signed(bytes, key)),
-            Some(event) if event == What::Opened.name() => {
+            Some(event) if event == SEAL.name => line.seal = Some(is_signed(bytes, key)),
+            Some(event) if event == OPENED.name => {
                 line.opened = Some(Opened {
                     missing_to: value["missing_to"].as_u64(),
                     torn_sha256: text("torn_sha256"),
@@ -206,7 +208,17 @@ fn is_signed(line: &[u8], key: &PublicKey) -> bool {
         let text = std::str::from_utf8(line).ok()?;
         let (signed, rest) = text.rsplit_once(SIGNATURE)?;
         let signature = URL_SAFE_NO_PAD.decode(rest.strip_suffix("\"}")?).ok()?;
-        key::verifies(key, signed.as_bytes(), &signature).then_some(())
+        verifies(key, signed.as_bytes(), &signature).then_some(())
     };
     signed().is_some()
+}
+
+/// Whether `signature` is one of `key` over what stands before it in a line.
+fn verifies(key: &PublicKey, line: &[u8], signature: &[u8]) -> bool {
+    let verified = || {
+        let key = VerifyingKey::decode(key.algorithm().level()?, key.as_bytes()).ok()?;
+        let signature = Signature::decode(key.level(), signature).ok()?;
+        key.verify(Context::new(CONTEXT).ok()?, line, &signature).ok()
+    };
+    verified().is_some()
 }

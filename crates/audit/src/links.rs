@@ -6,11 +6,11 @@
 use std::collections::{HashMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::chain::BEFORE_FIRST;
-use super::verify::{ChainFiles, Fault, Finding, Line, Report};
+use crate::chain::BEFORE_FIRST;
+use crate::verify::{ChainFiles, Fault, Finding, Line, Report};
 
 /// A chain that is being checked, from its first line on.
-pub(super) struct Check<'a> {
+pub(crate) struct Check<'a> {
     chain: &'a ChainFiles,
     /// The hash of the line before, and its number.
     before: Option<(String, u64)>,
@@ -57,13 +57,13 @@ enum Link {
 }
 
 impl<'a> Check<'a> {
-    pub(super) fn new(chain: &'a ChainFiles) -> Self {
+    pub(crate) fn new(chain: &'a ChainFiles) -> Self {
         let (place, report) = ((PathBuf::new(), 0), Report::default());
         Self { chain, before: None, place, report, torn: None, unsealed: 0 }
     }
 
     /// The next file.
-    pub(super) fn file(&mut self, path: &Path, lines: Vec<Line>, torn: Option<String>) {
+    pub(crate) fn file(&mut self, path: &Path, lines: Vec<Line>, torn: Option<String>) {
         let lines = Lines::new(lines);
         for at in 0..lines.lines.len() {
             let line = &lines.lines[at];
@@ -176,7 +176,7 @@ impl<'a> Check<'a> {
     }
 
     /// What the end of the chain shows.
-    pub(super) fn end(mut self) -> Report {
+    pub(crate) fn end(mut self) -> Report {
         let last = self.report.last.unwrap_or(0);
         if let Some(first) = self.report.first.filter(|first| *first > 1) {
             self.report.notes.push(format!("what was looked at begins with line {first}"));

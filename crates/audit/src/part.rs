@@ -1,4 +1,4 @@
-//! Reads some lines of a chain, as they stand. Whether they hold is for [`verify`](super::verify) to say.
+//! Reads some lines of a chain, as they stand. Whether they hold is for [`ChainFiles::verify`] to say.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{ChainFiles, MAX_LINE};
-use crate::Error;
+use crate::error::Error;
+use crate::verify::{ChainFiles, MAX_LINE};
 
 /// Lines, oldest first.
 #[derive(Clone, Debug, Default)]
@@ -21,7 +21,7 @@ pub struct Part {
 
 impl ChainFiles {
     /// The first lines behind number `after`, at most so many; without it the last ones. What is no line is left out.
-    /// Errors: `DataDirectory`.
+    /// Errors: `File`.
     pub fn part(&self, after: Option<u64>, most: usize) -> Result<Part, Error> {
         match after {
             Some(after) => self.behind(after, most),
@@ -90,7 +90,7 @@ fn first(path: &Path) -> Result<Option<u64>, Error> {
 
 /// Each whole line and its number, as long as more are wanted. A line that is being written is none yet.
 fn each(path: &Path, mut take: impl FnMut(u64, Value) -> bool) -> Result<(), Error> {
-    let failed = |cause: std::io::Error| Error::data(path, cause);
+    let failed = |cause: std::io::Error| Error::file(path, cause);
     let mut reader = BufReader::new(File::open(path).map_err(failed)?);
     let mut bytes = Vec::new();
     loop {

@@ -1,15 +1,20 @@
-//! The one thread that writes a server's chain.
+//! A chain with the one thread that writes it. Whoever hands events over waits for no disk.
 
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::chain::Chain;
-use super::event::{Event, What};
-use super::journal::Journal;
-use crate::Error;
-use crate::clock::Clock;
+use sealstone_jose::UnixSeconds;
+
+use crate::chain::Chain;
+use crate::error::Error;
+use crate::event::{Event, LOST, SEAL};
+use crate::journal::Journal;
+use crate::part::Part;
+use crate::verify::ChainFiles;
 
 /// So many bytes are written at once at most.
 const BATCH_BYTES: usize = 256 * 1024;
@@ -19,44 +24,133 @@ const LINGER: Duration = Duration::from_millis(5);
 const ENOUGH: usize = 512;
 /// How long after a write that failed the next is tried.
 const RETRY: Duration = Duration::from_millis(200);
-/// How often it is tried when the server ends.
+/// How often it is tried when the log is closed.
 const LAST_TRIES: u32 = 25;
+
+/// When blocks are sealed, and by whose clock.
+pub struct Settings {
+    /// Seconds since 1970.
+    pub clock: Box<dyn Fn() -> UnixSeconds + Send>,
+    /// The system's journal, if it gets the lines too.
+    pub journal: Option<Journal>,
+    /// A block is sealed so long after its first line, at the latest.
+    pub seal_after: Duration,
+    /// And after so many lines.
+    pub seal_lines: u64,
+}
+
+/// A log that is being written.
+pub struct Log {
+    directory: PathBuf,
+    queue: Sender<Item>,
+    shared: Arc<Shared>,
+    thread: Mutex<Option<JoinHandle<()>>>,
+}
+
+impl Log {
+    /// Starts the writer of a chain that was opened.
+    /// Errors: that no thread can be started.
+    pub fn start(chain: Chain, name: String, settings: Settings) -> std::io::Result<Self> {
+        let (queue, waiting) = channel();
+        let shared = Arc::new(Shared::default());
+        let directory = chain.directory().to_owned();
+        let writer = Writer { chain, name, queue: waiting, settings, shared: Arc::clone(&shared) };
+        let thread = std::thread::Builder::new().name("audit".into()).spawn(move || writer.run())?;
+        Ok(Self { directory, queue, shared, thread: Mutex::new(Some(thread)) })
+    }
+
+    /// Hands events over, together one item, unless as many as `most` items wait already: then they are lost, and a line
+    /// will say how many.
+    pub fn note(&self, events: Vec<Event>, most: usize) {
+        if events.is_empty() {
+            return;
+        }
+        let (count, shared) = (events.len() as u64, &*self.shared);
+        let handed = shared.backlog.fetch_add(1, Ordering::AcqRel) < most
+            && self.queue.send(Item::Events(events)).is_ok();
+        if !handed {
+            shared.backlog.fetch_sub(1, Ordering::AcqRel);
+            shared.lost.fetch_add(count, Ordering::AcqRel);
+            shared.lost_ever.fetch_add(count, Ordering::AcqRel);
+        }
+    }
+
+    /// Some of its lines, see [`ChainFiles::part`]. An event has its line some milliseconds after it. Reads files.
+    /// Errors: `File`.
+    pub fn part(&self, after: Option<u64>, most: usize) -> Result<Part, Error> {
+        match ChainFiles::of(&self.directory)? {
+            Some(chain) => chain.part(after, most),
+            None => Ok(Part::default()),
+        }
+    }
+
+    /// Items that wait for the writer.
+    pub fn backlog(&self) -> usize {
+        self.shared.backlog.load(Ordering::Acquire)
+    }
+
+    /// Events that have no line, since the start.
+    pub fn lost(&self) -> u64 {
+        self.shared.lost_ever.load(Ordering::Acquire)
+    }
+
+    /// Whether the last write failed.
+    pub fn is_failing(&self) -> bool {
+        self.shared.failing.load(Ordering::Acquire)
+    }
+
+    /// Writes and seals what was handed over, and gives the chain back. Blocks, a few seconds at most if the disk takes
+    /// nothing.
+    pub fn close(&self) {
+        self.shared.closing.store(true, Ordering::Release);
+        let _ = self.queue.send(Item::Close);
+        let thread = self.thread.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(thread) = thread
+            && thread.join().is_err()
+        {
+            tracing::error!("the writer of the audit log has failed");
+        }
+    }
+}
+
+impl std::fmt::Debug for Log {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Log").field("shared", &self.shared).finish_non_exhaustive()
+    }
+}
 
 /// What is handed to the writer.
 #[derive(Debug)]
-pub(super) enum Item {
+enum Item {
     Close,
     Events(Vec<Event>),
 }
 
 /// What the writer and those who hand over know of each other.
 #[derive(Debug, Default)]
-pub(super) struct Shared {
+struct Shared {
     /// Items that are handed over and not taken.
-    pub(super) backlog: AtomicUsize,
-    pub(super) closing: AtomicBool,
+    backlog: AtomicUsize,
+    closing: AtomicBool,
     /// Whether the last write failed.
-    pub(super) failing: AtomicBool,
+    failing: AtomicBool,
     /// Events without a line, not yet said.
-    pub(super) lost: AtomicU64,
+    lost: AtomicU64,
     /// All events without a line since the start.
-    pub(super) lost_ever: AtomicU64,
+    lost_ever: AtomicU64,
 }
 
-pub(super) struct Writer {
-    pub(super) chain: Chain,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) journal: Option<Journal>,
-    pub(super) name: String,
-    pub(super) queue: Receiver<Item>,
-    pub(super) seal_after: Duration,
-    pub(super) seal_lines: u64,
-    pub(super) shared: Arc<Shared>,
+struct Writer {
+    chain: Chain,
+    name: String,
+    queue: Receiver<Item>,
+    settings: Settings,
+    shared: Arc<Shared>,
 }
 
 impl Writer {
     /// Writes until it is told to end or nobody is left to tell it.
-    pub(super) fn run(mut self) {
+    fn run(mut self) {
         // When the open block is sealed at the latest.
         let mut due: Option<Instant> = None;
         loop {
@@ -80,7 +174,7 @@ impl Writer {
             let reason = match due {
                 _ if !open => Some("shutdown"),
                 _ if self.chain.is_full() => Some("rotation"),
-                _ if self.chain.unsealed() >= self.seal_lines => Some("lines"),
+                _ if self.chain.unsealed() >= self.settings.seal_lines => Some("lines"),
                 Some(due) if due <= Instant::now() => Some("time"),
                 _ => None,
             };
@@ -96,14 +190,16 @@ impl Writer {
             }
             due = match self.chain.unsealed() {
                 0 => None,
-                _ => due.filter(|_| reason.is_none()).or_else(|| Some(Instant::now() + self.seal_after)),
+                _ => due
+                    .filter(|_| reason.is_none())
+                    .or_else(|| Some(Instant::now() + self.settings.seal_after)),
             };
         }
     }
 
     /// Takes what waits already, up to a batch. Returns whether more can come.
     fn take_waiting(&mut self) -> bool {
-        while self.chain.waiting() < BATCH_BYTES && self.chain.unsealed() < self.seal_lines {
+        while self.chain.waiting() < BATCH_BYTES && self.chain.unsealed() < self.settings.seal_lines {
             match self.queue.try_recv() {
                 Ok(Item::Events(events)) => self.take(events),
                 Ok(Item::Close) => return false,
@@ -124,8 +220,8 @@ impl Writer {
     fn append(&mut self, event: &Event) {
         let n = self.chain.last() + 1;
         let line = self.chain.append(event);
-        if let Some(journal) = &mut self.journal {
-            journal.send(&self.name, n, event.what(), line);
+        if let Some(journal) = &mut self.settings.journal {
+            journal.send(&self.name, n, event.kind(), line);
         }
     }
 
@@ -134,15 +230,15 @@ impl Writer {
         let lost = self.shared.lost.swap(0, Ordering::AcqRel);
         if lost > 0 {
             tracing::error!(lines = lost, "lines of the audit log are lost");
-            self.append(&Event::new(What::LinesLost, self.clock.now()).with_number("lines", lost));
+            self.append(&Event::new(LOST, (self.settings.clock)()).with_number("lines", lost));
         }
     }
 
     fn seal(&mut self, reason: &str) {
-        match self.chain.seal(reason, self.clock.now()) {
+        match self.chain.seal(reason, (self.settings.clock)()) {
             Ok(Some(line)) => {
-                if let Some(journal) = &mut self.journal {
-                    journal.send(&self.name, self.chain.last(), What::Seal, &line);
+                if let Some(journal) = &mut self.settings.journal {
+                    journal.send(&self.name, self.chain.last(), SEAL, &line);
                 }
             }
             Ok(None) => {}
@@ -152,7 +248,7 @@ impl Writer {
     }
 
     /// Until everything is in the file: while it is not, nothing more is taken, and the queue fills. Returns false if the
-    /// server ended before.
+    /// log was closed before.
     fn settle(&mut self) -> bool {
         let mut tries = 0;
         loop {
@@ -178,7 +274,7 @@ impl Writer {
     }
 
     fn rotate(&mut self) {
-        while let Err(cause) = self.chain.rotate(&self.name, self.clock.now()) {
+        while let Err(cause) = self.chain.rotate(&self.name, (self.settings.clock)()) {
             self.say_failing(&cause);
             if self.shared.closing.load(Ordering::Acquire) {
                 return;
@@ -190,7 +286,7 @@ impl Writer {
 
     fn say_failing(&self, cause: &Error) {
         if !self.shared.failing.swap(true, Ordering::AcqRel) {
-            tracing::error!(%cause, hint = cause.hint(), "the audit log cannot be written");
+            tracing::error!(%cause, "the audit log cannot be written");
         }
     }
 }

@@ -6,11 +6,11 @@ use std::io;
 use std::os::unix::net::UnixDatagram;
 use std::path::{Path, PathBuf};
 
-use super::event::What;
+use crate::event::Kind;
 
 /// The journal's socket.
 #[derive(Debug)]
-pub(super) struct Journal {
+pub struct Journal {
     /// Whether the last datagram could not be sent: said once, not for each line.
     failing: bool,
     path: PathBuf,
@@ -19,7 +19,7 @@ pub(super) struct Journal {
 
 impl Journal {
     /// Errors: those of a socket. That nobody listens yet is none.
-    pub(super) fn open(path: &Path) -> io::Result<Self> {
+    pub fn open(path: &Path) -> io::Result<Self> {
         let socket = UnixDatagram::unbound()?;
         // A journal that does not read must not hold the audit log up.
         socket.set_nonblocking(true)?;
@@ -27,12 +27,12 @@ impl Journal {
     }
 
     /// Sends a line. What cannot be sent is lost to the journal, and not to the chain; the log says so.
-    pub(super) fn send(&mut self, chain: &str, n: u64, what: What, line: &[u8]) {
+    pub(crate) fn send(&mut self, chain: &str, n: u64, kind: Kind, line: &[u8]) {
         // RFC 5424 §6.2.1: 4 is a warning, 6 is for information.
-        let priority = if what.is_warning() { 4 } else { 6 };
+        let priority = if kind.warning { 4 } else { 6 };
         let mut datagram = format!(
             "SYSLOG_IDENTIFIER=sealstone\nPRIORITY={priority}\nSEALSTONE_CHAIN={chain}\nSEALSTONE_N={n}\nSEALSTONE_EVENT={}\nMESSAGE=",
-            what.name()
+            kind.name
         )
         .into_bytes();
         datagram.extend_from_slice(line);

@@ -1,0 +1,120 @@
+//! `sealstone mqtt gateway`: the verifying gateway in the foreground.
+
+use std::io::Write as _;
+use std::path::PathBuf;
+
+use clap::Args;
+use sealstone_mqtt::gateway::{Directory, Event, Gateway, Observer, link};
+use serde_json::json;
+
+use super::options;
+use crate::error::Error;
+use crate::files::shown;
+use crate::serve::{Ending, runtime};
+use crate::terminal::{Safe, Terminal};
+
+/// Options of `mqtt gateway`.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  sealstone mqtt gateway --config /etc/sealstone-mqtt.toml
+  sealstone mqtt gateway --config gateway.toml --check      reads everything, connects nowhere
+  sealstone mqtt gateway                                    all defaults: 127.0.0.1:1883, ./devices
+
+What is genuine goes to clean/<topic>, what is genuine and late, or unsigned where that is allowed, to marked/<topic>, anything \
+else to dead-letters/<reason>/<topic>. Let nobody but the gateway publish there. A configuration:
+
+  directory = \"/etc/sealstone/devices\"    # written by `sealstone mqtt provision`
+  data_dir  = \"/var/lib/sealstone-mqtt\"
+
+  [broker]
+  address       = \"broker.example.org:1883\"
+  user_file     = \"/etc/sealstone/mqtt-user\"
+  password_file = \"/etc/sealstone/mqtt-password\"
+
+  [policy]
+  default = \"strict\"                      # everything is signed, by somebody in the directory
+
+docs/mqtt-gateway.md lists every key. Logs go to standard error. SIGTERM and Ctrl-C end it: what is under way is finished.")]
+pub(crate) struct Options {
+    /// The configuration, in TOML; without it every value is the default
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// Read the configuration and the directory, say what is there, and end
+    #[arg(long)]
+    check: bool,
+    /// Logs as lines of JSON
+    #[arg(long)]
+    json: bool,
+}
+
+pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
+    let config = options::config(options.config.as_deref())?;
+    if options.check {
+        config.rules().map_err(sealstone_mqtt::gateway::Error::from)?;
+        link::Options::of(&config.broker)?;
+        let devices = Directory::load(&config.directory)?.len();
+        let words = if devices == 1 { "device" } else { "devices" };
+        return terminal.line(format_args!("good: {devices} {words} in {}", shown(&config.directory)));
+    }
+    let gateway = Gateway::new(config);
+    let stop = gateway.stopper();
+    let runtime = runtime()?;
+    let ending = runtime.block_on(async { Ending::watch(&[]) })?;
+    runtime.spawn(async move {
+        ending.first().await;
+        stop.stop();
+    });
+    Ok(gateway.run(options::now, &Lines { json: options.json })?)
+}
+
+/// What happens, as lines on standard error.
+struct Lines {
+    json: bool,
+}
+
+impl Observer for Lines {
+    fn note(&self, event: &Event<'_>) {
+        let (what, words, fields) = match event {
+            Event::Started { devices, owed } => (
+                "started",
+                format!("{devices} devices, {owed} copies owed"),
+                json!({"devices": devices, "owed": owed}),
+            ),
+            Event::Connected { session_present } => {
+                let words = if *session_present { "the broker kept the session" } else { "a new session" };
+                ("connected", words.into(), json!({"session_present": session_present}))
+            }
+            Event::Subscribed => ("subscribed", String::new(), json!({})),
+            Event::Disconnected { what } => ("disconnected", Safe(what).to_string(), json!({"why": what})),
+            Event::Refused { reason, topic, device, .. } => (
+                "refused",
+                format!("{} {}", reason.name(), Safe(topic)),
+                json!({"reason": reason.name(), "why": reason.to_string(), "topic": topic, "device": device}),
+            ),
+            Event::CopyRefused { reason } => {
+                ("copy-refused", format!("by the broker: {reason:#04x}"), json!({"code": reason}))
+            }
+            Event::Directory { devices } => {
+                ("directory", format!("{devices} devices"), json!({"devices": devices}))
+            }
+            Event::DirectoryFault { cause } => {
+                let why = cause.to_string();
+                ("directory-fault", format!("{}; the one from before holds", Safe(&why)), json!({"why": why}))
+            }
+            Event::Stopped { owed } => ("stopped", format!("{owed} copies owed"), json!({"owed": owed})),
+            _ => return,
+        };
+        let time = options::now();
+        let line = match (self.json, fields) {
+            (true, serde_json::Value::Object(mut fields)) => {
+                fields.insert("time_ms".into(), time.0.into());
+                fields.insert("event".into(), what.into());
+                serde_json::Value::Object(fields).to_string()
+            }
+            _ => format!("{} {what} {words}", options::utc(time)).trim_end().to_owned(),
+        };
+        // A reader that went away must not end the gateway.
+        let _ = writeln!(std::io::stderr(), "{line}");
+    }
+}

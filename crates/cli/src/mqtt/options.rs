@@ -1,0 +1,103 @@
+//! Options and words that several verbs share.
+
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
+use sealstone_mldsa::Level;
+use sealstone_mqtt::gateway::Config;
+use sealstone_mqtt::gateway::config::Broker;
+use sealstone_mqtt::gateway::wire::Version;
+use sealstone_mqtt::{Form, UnixMillis};
+
+use crate::error::Error;
+
+/// Which broker, and who connects.
+#[derive(Args)]
+pub(crate) struct BrokerOptions {
+    /// The broker
+    #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:1883")]
+    broker: String,
+    /// The version of MQTT
+    #[arg(long, value_enum, default_value_t = VersionName::V5)]
+    mqtt: VersionName,
+    /// The client identifier
+    #[arg(long, value_name = "NAME", default_value = "sealstone")]
+    client_id: String,
+    /// A file with the user name on its first line
+    #[arg(long, value_name = "FILE")]
+    user_file: Option<PathBuf>,
+    /// A file with the password on its first line
+    #[arg(long, value_name = "FILE", requires = "user_file")]
+    password_file: Option<PathBuf>,
+}
+
+impl BrokerOptions {
+    pub(crate) fn broker(&self) -> Broker {
+        Broker {
+            address: self.broker.clone(),
+            client_id: self.client_id.clone(),
+            password_file: self.password_file.clone(),
+            user_file: self.user_file.clone(),
+            version: self.mqtt.version(),
+            session_expiry_s: 0,
+            ..Broker::default()
+        }
+    }
+}
+
+/// A version of MQTT by its name.
+#[derive(Clone, Copy, ValueEnum)]
+pub(crate) enum VersionName {
+    /// MQTT 3.1.1
+    #[value(name = "3.1.1")]
+    V311,
+    /// MQTT 5.0
+    #[value(name = "5")]
+    V5,
+}
+
+impl VersionName {
+    fn version(self) -> Version {
+        match self {
+            VersionName::V311 => Version::V311,
+            VersionName::V5 => Version::V5,
+        }
+    }
+}
+
+/// A form by its name.
+pub(crate) fn form() -> impl TypedValueParser<Value = Form> {
+    PossibleValuesParser::new(Form::ALL.map(Form::name)).try_map(|name| {
+        let known = Form::ALL.into_iter().find(|form| form.name() == name);
+        known.ok_or("unknown form")
+    })
+}
+
+/// A level by its name, in any case.
+pub(crate) fn level() -> impl TypedValueParser<Value = Level> {
+    PossibleValuesParser::new(Level::ALL.map(Level::name)).try_map(|name| {
+        let known = Level::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(&name));
+        known.ok_or("unknown level")
+    })
+}
+
+/// A gateway's configuration; without a file every value is the default.
+pub(crate) fn config(file: Option<&Path>) -> Result<Config, Error> {
+    Ok(match file {
+        Some(file) => Config::load(file)?,
+        None => Config::default(),
+    })
+}
+
+/// Now. A clock before 1970 reads as 1970.
+pub(crate) fn now() -> UnixMillis {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    UnixMillis(since.map_or(0, |since| u64::try_from(since.as_millis()).unwrap_or(u64::MAX)))
+}
+
+/// `2026-11-21 03:05:00 UTC`.
+pub(crate) fn utc(time: UnixMillis) -> String {
+    crate::clock::utc(sealstone_jose::UnixSeconds(time.0.div_euclid(1000)))
+}

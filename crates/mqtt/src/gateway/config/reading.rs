@@ -1,0 +1,171 @@
+//! Reading a configuration: its text, the rules between its values, and what is said of a broken one.
+
+use std::path::Path;
+
+use super::{Config, Rules};
+use crate::gateway::Error;
+use crate::gateway::error::plain;
+use crate::level::Class;
+use crate::topic::{Filter, Topic};
+
+impl Config {
+    /// Reads a configuration file. Errors: `Config` with file, place and hint.
+    pub fn load(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path).map_err(|cause| Error::Config {
+            file: Some(path.to_owned()),
+            place: None,
+            what: format!("cannot be read: {}", plain(&cause)),
+            hint: "every value has a default: an empty file is a configuration".into(),
+        })?;
+        Self::parse(&text, Some(path))
+    }
+
+    /// Reads a configuration text; `file` is named in errors. Errors: `Config` with place and hint.
+    pub fn parse(text: &str, file: Option<&Path>) -> Result<Self, Error> {
+        let fault = |place, what: String, hint: String| Error::Config {
+            file: file.map(Path::to_owned),
+            place,
+            what,
+            hint,
+        };
+        let config: Self = toml::from_str(text).map_err(|cause| {
+            let (what, hint) = match cause.message().split_once(", expected ") {
+                Some((what, expected)) => (what.to_owned(), format!("expected {expected}")),
+                None => (cause.message().replace('\n', " "), "docs/mqtt-gateway.md lists every key".into()),
+            };
+            fault(cause.span().map(|span| place(text, span.start)), what, hint)
+        })?;
+        let broken = config.rules().err().or_else(|| config.check().err());
+        match broken {
+            None => Ok(config),
+            Some(Fault { key, what, hint }) => Err(fault(locate(text, key), what, hint.to_owned())),
+        }
+    }
+
+    /// The rules as they are used. Errors: a filter that is none.
+    pub fn rules(&self) -> Result<Rules<'_>, Fault> {
+        let identity = filter("identity", &self.topics.identity)?;
+        let mut filters = Vec::new();
+        for class in Class::ALL.into_iter().rev() {
+            for text in self.class.of(class).topics.iter().flatten() {
+                filters.push((filter("topics", text)?, class));
+            }
+        }
+        Ok(Rules {
+            policy: &self.policy,
+            topics: &self.topics,
+            identity,
+            filters,
+            floors: Class::ALL.map(|class| self.class.floor(class)),
+            fresh_ms: Class::ALL.map(|class| self.class.fresh_ms(class)),
+        })
+    }
+
+    /// The rules between values that no single value shows.
+    fn check(&self) -> Result<(), Fault> {
+        let fault = |key, what: String, hint| Err(Fault { key, what, hint });
+        let topics = &self.topics;
+        if !topics.identity.split('/').any(|level| level == "+") {
+            let what = format!("`identity` is {:?} and has no `+`", topics.identity);
+            return fault("identity", what, "the first `+` stands for the device, as in \"device/+/#\"");
+        }
+        if topics.subscribe.is_empty() {
+            return fault(
+                "subscribe",
+                "`subscribe` is empty".into(),
+                "name at least one filter, as in [\"device/#\"]",
+            );
+        }
+        for text in &topics.subscribe {
+            let subscribed = filter("subscribe", text)?;
+            for (key, prefix) in
+                [("clean", &topics.clean), ("marked", &topics.marked), ("dead_letters", &topics.dead_letters)]
+            {
+                let probe = format!("{prefix}/a");
+                if Topic::new(&probe).is_ok_and(|probe| subscribed.matches(probe))
+                    || text.starts_with(&format!("{prefix}/"))
+                {
+                    let what = format!(
+                        "`{key}` lies within the filter {text:?}: the gateway would read what it wrote"
+                    );
+                    return fault(key, what, "choose a prefix that no filter of `subscribe` takes");
+                }
+            }
+        }
+        for (key, prefix, may_be_empty) in [
+            ("clean", &topics.clean, false),
+            ("marked", &topics.marked, false),
+            ("dead_letters", &topics.dead_letters, true),
+        ] {
+            if Topic::new(prefix).is_err() && !(may_be_empty && prefix.is_empty()) {
+                let what = format!("`{key}` is {prefix:?}, which is no topic");
+                return fault(
+                    key,
+                    what,
+                    "a topic without wildcards, without a slash at its end, as in \"clean\"",
+                );
+            }
+        }
+        if topics.clean == topics.marked || topics.clean == topics.dead_letters {
+            let what = "`clean` is also another prefix".into();
+            return fault("clean", what, "whoever reads the clean copies must see nothing else there");
+        }
+        if self.policy.forms.is_empty() {
+            return fault("forms", "`forms` is empty".into(), "name at least one, as in [\"v1\"]");
+        }
+        if !(1..=2).contains(&self.broker.publish_qos) {
+            let what = format!("`publish_qos` is {}", self.broker.publish_qos);
+            return fault("publish_qos", what, "1, at least once, or 2, exactly once");
+        }
+        if self.broker.client_id.is_empty() {
+            let what = "`client_id` is empty".into();
+            return fault(
+                "client_id",
+                what,
+                "the broker keeps the session under it: give it a name that stays",
+            );
+        }
+        if self.broker.password_file.is_some() && self.broker.user_file.is_none() {
+            let what = "`password_file` is set and `user_file` is not".into();
+            return fault("password_file", what, "MQTT has no password without a user name");
+        }
+        Ok(())
+    }
+}
+
+/// A broken rule.
+#[derive(Debug)]
+pub struct Fault {
+    key: &'static str,
+    what: String,
+    hint: &'static str,
+}
+
+impl From<Fault> for Error {
+    /// For a configuration built in code: there is no place to name.
+    fn from(fault: Fault) -> Self {
+        Error::Config { file: None, place: None, what: fault.what, hint: fault.hint.into() }
+    }
+}
+
+fn filter<'a>(key: &'static str, text: &'a str) -> Result<Filter<'a>, Fault> {
+    Filter::new(text).map_err(|_| Fault {
+        key,
+        what: format!("`{key}` has {text:?}, which is no topic filter"),
+        hint: "`+` stands for one level and a last `#` for any further ones, as in \"device/+/alert/#\"",
+    })
+}
+
+/// Line and column, from 1, of a byte offset.
+fn place(text: &str, offset: usize) -> (usize, usize) {
+    let before = text.get(..offset).unwrap_or(text);
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
+}
+
+/// The first place where a key is set.
+fn locate(text: &str, key: &str) -> Option<(usize, usize)> {
+    let set = |line: &str| line.trim_start().split('=').next().is_some_and(|name| name.trim() == key);
+    let (number, line) = text.lines().enumerate().find(|(_, line)| set(line))?;
+    Some((number + 1, line.len() - line.trim_start().len() + 1))
+}

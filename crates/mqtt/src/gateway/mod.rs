@@ -1,0 +1,29 @@
+//! The verifying gateway: it subscribes at a broker, verifies each message, and publishes what is genuine under a clean prefix.
+//! Everything else goes to a dead letter topic that names the reason.
+//!
+//! Data walks one way: [`wire`] (bytes to PUBLISH), [`verify`] (to a verdict), [`state`] (accepted once, and owed), back to the
+//! broker. [`run`] is the loop around them and the only place with threads, sockets and clocks. docs/mqtt-gateway.md is the
+//! operator's page and has the argument why nothing is lost or doubled.
+
+mod budget;
+pub mod client;
+pub mod config;
+pub mod directory;
+mod error;
+mod inbox;
+mod journal;
+pub mod link;
+mod observe;
+mod reason;
+pub mod run;
+pub mod state;
+pub mod verify;
+pub mod wire;
+mod workers;
+
+pub use config::Config;
+pub use directory::Directory;
+pub use error::Error;
+pub use observe::{Event, Observer};
+pub use reason::{Marks, Reason};
+pub use run::{Gateway, Stop};

@@ -1,0 +1,89 @@
+//! What the gateway says of itself, to whoever counts, logs or warns.
+
+use super::Error;
+use super::reason::Reason;
+use super::verify::Passed;
+use crate::message::UnixMillis;
+
+/// Something happened.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Event<'a> {
+    /// The gateway begins, with so many devices, and owes so many copies from before.
+    Started {
+        /// Devices in the directory.
+        devices: usize,
+        /// Copies in the outbox.
+        owed: usize,
+    },
+    /// The broker let it in.
+    Connected {
+        /// The broker still had the session.
+        session_present: bool,
+    },
+    /// The subscription holds.
+    Subscribed,
+    /// The connection is gone; another one is tried.
+    Disconnected {
+        /// Why.
+        what: &'a str,
+    },
+    /// A message came.
+    Received {
+        /// Bytes of its payload.
+        bytes: usize,
+    },
+    /// A message of QoS 0 came while the gateway was full, and was let go.
+    Dropped,
+    /// A message passed.
+    Passed {
+        /// It, and what is said of it.
+        message: &'a Passed,
+        /// When.
+        now: UnixMillis,
+    },
+    /// A message was refused.
+    Refused {
+        /// Why.
+        reason: Reason,
+        /// Its topic: text from outside.
+        topic: &'a str,
+        /// The device that the topic names.
+        device: Option<&'a str>,
+        /// When.
+        now: UnixMillis,
+    },
+    /// The broker has a clean copy.
+    Delivered,
+    /// The broker does not want a clean copy, and it is given up.
+    CopyRefused {
+        /// The broker's reason code (MQTT 5.0, 2.4).
+        reason: u8,
+    },
+    /// The directory was read again.
+    Directory {
+        /// Devices in it.
+        devices: usize,
+    },
+    /// The directory has a fault; the one from before holds.
+    DirectoryFault {
+        /// What and where.
+        cause: &'a Error,
+    },
+    /// The gateway ends, and owes so many copies.
+    Stopped {
+        /// Copies in the outbox.
+        owed: usize,
+    },
+}
+
+/// Somebody who wants to know. Called from the gateway's loop: it must not wait.
+pub trait Observer: Sync {
+    /// Takes note.
+    fn note(&self, event: &Event<'_>);
+}
+
+/// Nobody.
+impl Observer for () {
+    fn note(&self, _: &Event<'_>) {}
+}

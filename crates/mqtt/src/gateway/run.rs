@@ -1,0 +1,512 @@
+//! The gateway as a whole: one loop that owns everything, a thread that reads from the broker, and the workers.
+//!
+//! Each turn of the loop takes what came, settles what is decided in the order of arrival, commits all of it at once, and only then
+//! writes: copies, dead letters, acknowledgements. So nothing is acknowledged that is not on the disk.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::Error;
+use super::budget::Budget;
+use super::config::{Config, Rules};
+use super::directory::Directory;
+use super::error::plain;
+use super::inbox::{Inbox, Mail, News};
+use super::link::{Connection, Options, Welcome, Writer};
+use super::observe::{Event, Observer};
+use super::reason::Reason;
+use super::state::Store;
+use super::verify::{Judge, Looked, Passed, Verified};
+use super::wire::{Packet, Properties, Publish, Qos, Version};
+use super::workers::{Job, Workers};
+use crate::message::UnixMillis;
+
+/// Copies that may wait for the broker before no more messages are looked at.
+const OUTBOX_MOST: usize = 4096;
+/// How often the directory is looked at, and how long the loop waits at most.
+const TICK: Duration = Duration::from_millis(500);
+/// How long copies have to be taken by the broker after the wish to end.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// A gateway that can be run.
+pub struct Gateway {
+    config: Config,
+    inbox: Arc<Inbox>,
+}
+
+/// The wish to end, from any thread.
+#[derive(Clone)]
+pub struct Stop(Arc<Inbox>);
+
+impl Stop {
+    /// What is under way is finished, and [`Gateway::run`] returns.
+    pub fn stop(&self) {
+        self.0.stop();
+    }
+}
+
+impl Gateway {
+    /// A gateway by its configuration.
+    pub fn new(config: Config) -> Self {
+        Gateway { config, inbox: Arc::default() }
+    }
+
+    /// To end it.
+    pub fn stopper(&self) -> Stop {
+        Stop(Arc::clone(&self.inbox))
+    }
+
+    /// Runs until it is told to end. `now` is the time in milliseconds since 1970. A broker that goes away is waited for.
+    /// Errors: the configuration, the directory at the start, the data directory at any time, a subscription that the broker
+    /// refuses.
+    pub fn run(&self, now: impl Fn() -> UnixMillis, observer: &dyn Observer) -> Result<(), Error> {
+        let rules = self.config.rules()?;
+        let options = Options::of(&self.config.broker)?;
+        let directory = Directory::load(&self.config.directory)?;
+        let store = Store::open(&self.config.data_dir)?;
+        let threads = self.config.workers.threads.or_else(|| std::thread::available_parallelism().ok());
+        let inbox = Arc::clone(&self.inbox);
+        let (threads, keys) = (threads.map_or(1, usize::from), self.config.workers.expanded_keys.get());
+        let workers = Workers::start(threads, keys, move |answers| inbox.answer(answers))
+            .map_err(|cause| Error::data(&self.config.data_dir, format!("no thread: {cause}")))?;
+        observer.note(&Event::Started { devices: directory.len(), owed: store.outbox_len() });
+        let mut turn = Turn {
+            config: &self.config,
+            rules: &rules,
+            observer,
+            workers,
+            directory,
+            store,
+            link: None,
+            epoch: 0,
+            subscribed: false,
+            waiting: VecDeque::new(),
+            places: VecDeque::new(),
+            first_place: 0,
+            unsent: VecDeque::new(),
+            in_flight: HashSet::new(),
+            dead: HashSet::new(),
+            failures: HashMap::new(),
+            dead_letters: Budget::new(self.config.topics.dead_letters_per_second.get(), 1000),
+            out: Vec::new(),
+            looked_at: Instant::now(),
+        };
+        std::thread::scope(|scope| {
+            let inbox = &self.inbox;
+            scope.spawn(move || follow(inbox, &options));
+            let done = turn.run(inbox, &now);
+            inbox.end();
+            if let Some(link) = &turn.link {
+                link.writer.close();
+            }
+            observer.note(&Event::Stopped { owed: turn.store.outbox_len() });
+            done
+        })
+    }
+}
+
+/// Connects, again and again, and reads.
+fn follow(inbox: &Inbox, options: &Options) {
+    let mut pause = Duration::from_millis(100);
+    loop {
+        let opened = Connection::open(options).and_then(|(connection, welcome)| {
+            let writer = connection.writer()?;
+            Ok((connection, writer, welcome))
+        });
+        let what = match opened {
+            Ok((mut connection, writer, welcome)) => {
+                pause = Duration::from_millis(100);
+                if !inbox.tell(News::Up(writer, welcome)) {
+                    return;
+                }
+                loop {
+                    match connection.read().map(|packet| inbox.tell(News::Packet(packet))) {
+                        Ok(true) => {}
+                        Ok(false) => return,
+                        Err(cause) => break plain(&cause),
+                    }
+                }
+            }
+            Err(cause) => plain(&cause),
+        };
+        if !inbox.tell(News::Down(what)) || inbox.pause(pause) {
+            return;
+        }
+        pause = (pause * 2).min(Duration::from_secs(30));
+    }
+}
+
+/// The loop's belongings.
+struct Turn<'a> {
+    config: &'a Config,
+    rules: &'a Rules<'a>,
+    observer: &'a dyn Observer,
+    workers: Workers,
+    directory: Directory,
+    store: Store,
+    link: Option<Link>,
+    /// Which connection this is: a message of an earlier one is acknowledged by nobody.
+    epoch: u64,
+    subscribed: bool,
+    /// Messages that nobody has looked at.
+    waiting: VecDeque<(u64, Arc<Publish>)>,
+    /// Messages under way, in the order of arrival.
+    places: VecDeque<Place>,
+    first_place: u64,
+    /// Identifiers of copies that this connection has not sent yet.
+    unsent: VecDeque<u16>,
+    /// Identifiers of copies that the broker has not answered yet.
+    in_flight: HashSet<u16>,
+    /// The same of dead letters and of the subscription.
+    dead: HashSet<u16>,
+    /// Failed verifications by device.
+    failures: HashMap<Box<str>, Budget>,
+    dead_letters: Budget,
+    /// To be written after the commit.
+    out: Vec<Packet>,
+    looked_at: Instant,
+}
+
+struct Link {
+    writer: Writer,
+    receive_maximum: usize,
+    keep_alive: Duration,
+    written_at: Instant,
+}
+
+struct Place {
+    epoch: u64,
+    publish: Arc<Publish>,
+    outcome: Option<Outcome>,
+}
+
+enum Outcome {
+    Passed(Box<Passed>),
+    Refused(Reason),
+    Verified(Box<Verified>),
+}
+
+impl Turn<'_> {
+    fn run(&mut self, inbox: &Inbox, now: &impl Fn() -> UnixMillis) -> Result<(), Error> {
+        let mut ending: Option<Instant> = None;
+        loop {
+            let Mail { news, answers, stop, .. } = inbox.wait(TICK);
+            for news in news {
+                match news {
+                    News::Up(writer, welcome) => self.up(writer, &welcome),
+                    News::Down(what) => self.down(&what),
+                    News::Packet(packet) => self.packet(packet)?,
+                }
+            }
+            for answer in answers {
+                let outcome = match answer.verified {
+                    Ok(verified) => Outcome::Verified(Box::new(verified)),
+                    Err(reason) => {
+                        self.failures_of(&answer.device).spend(now());
+                        Outcome::Refused(reason)
+                    }
+                };
+                let place =
+                    usize::try_from(answer.place.wrapping_sub(self.first_place)).unwrap_or(usize::MAX);
+                if let Some(place) = self.places.get_mut(place) {
+                    place.outcome = Some(outcome);
+                }
+            }
+            if stop && ending.is_none() {
+                ending = Some(Instant::now() + GRACE);
+                // Nobody acknowledged them: the broker delivers them again.
+                self.waiting.clear();
+            }
+            if ending.is_none() {
+                self.refresh();
+                self.look(now());
+            }
+            self.settle(now());
+            if self.store.must_commit() || ending.is_some() {
+                self.store.commit(now())?;
+            }
+            self.write();
+            if let Some(end) = ending {
+                let idle = self.places.is_empty() && (self.store.outbox_len() == 0 || self.link.is_none());
+                if idle || Instant::now() >= end {
+                    self.out.push(Packet::Disconnect { reason: 0 });
+                    self.write();
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// A new connection: everything that is owed is sent again, by the state that it is in (MQTT 5.0, 4.4).
+    fn up(&mut self, writer: Writer, welcome: &Welcome) {
+        let properties = &welcome.properties;
+        // MQTT 3.1.1 has no receive maximum; what brokers hold without a word is 20 by default.
+        let most = if self.config.broker.version == Version::V5 { u16::MAX } else { 20 };
+        self.epoch += 1;
+        self.link = Some(Link {
+            writer,
+            receive_maximum: usize::from(properties.receive_maximum.unwrap_or(most)).min(1024),
+            keep_alive: Duration::from_secs(u64::from(
+                properties.server_keep_alive_s.unwrap_or(self.config.broker.keep_alive_s.get()).max(1),
+            )),
+            written_at: Instant::now(),
+        });
+        self.out.clear();
+        self.in_flight.clear();
+        self.dead.clear();
+        // Not acknowledged on this connection: they come again.
+        self.waiting.clear();
+        if !welcome.session_present {
+            self.store.session_lost();
+        }
+        self.unsent = self.store.outbox().map(|owed| owed.publish.id).collect();
+        if (!welcome.session_present || !self.subscribed)
+            && let Some(id) = self.store.free_id(|_| false)
+        {
+            self.dead.insert(id);
+            // QoS 1; MQTT 5: what the broker keeps comes only with a new subscription.
+            let options = if self.config.broker.version == Version::V5 { 0x11 } else { 0x01 };
+            let filters = self.config.topics.subscribe.iter().map(|text| (text.clone(), options)).collect();
+            self.out.push(Packet::Subscribe { id, filters });
+        }
+        self.observer.note(&Event::Connected { session_present: welcome.session_present });
+    }
+
+    fn down(&mut self, what: &str) {
+        if let Some(link) = self.link.take() {
+            link.writer.close();
+        }
+        self.out.clear();
+        self.observer.note(&Event::Disconnected { what });
+    }
+
+    fn packet(&mut self, packet: Packet) -> Result<(), Error> {
+        match packet {
+            Packet::Publish(mut publish) => {
+                // No alias was allowed, so none says anything.
+                publish.properties.topic_alias = None;
+                let full = self.waiting.len() >= self.config.workers.queue.get();
+                if publish.qos == Qos::AtMostOnce && full {
+                    self.observer.note(&Event::Dropped);
+                } else {
+                    self.waiting.push_back((self.epoch, Arc::from(publish)));
+                }
+            }
+            Packet::PubRec { id, reason } if reason < 0x80 => {
+                let release = if self.store.received(id) { 0 } else { 0x92 };
+                self.out.push(Packet::PubRel { id, reason: release });
+            }
+            Packet::PubAck { id, reason }
+            | Packet::PubRec { id, reason }
+            | Packet::PubComp { id, reason } => {
+                self.in_flight.remove(&id);
+                if !self.dead.remove(&id) && self.store.done(id) {
+                    // Released twice, or nobody reads it: no fault.
+                    let refused = reason >= 0x80 && reason != 0x92;
+                    self.observer.note(&if refused {
+                        Event::CopyRefused { reason }
+                    } else {
+                        Event::Delivered
+                    });
+                }
+            }
+            Packet::SubAck { id, codes } => {
+                self.dead.remove(&id);
+                let refused = codes.iter().position(|code| *code >= 0x80);
+                if let Some(filter) = refused.and_then(|at| self.config.topics.subscribe.get(at)) {
+                    let address = self.config.broker.address.clone();
+                    return Err(Error::Broker {
+                        address,
+                        what: format!("it refuses the subscription to {filter:?}"),
+                    });
+                }
+                self.subscribed = true;
+                self.observer.note(&Event::Subscribed);
+            }
+            Packet::Disconnect { reason } => {
+                self.observer
+                    .note(&Event::Disconnected { what: &format!("the broker ends it: {reason:#04x}") });
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// Looks at what waits, and gives to the workers what is good up to its signature.
+    fn look(&mut self, now: UnixMillis) {
+        let mut jobs = Vec::new();
+        while self.places.len() < self.config.workers.queue.get() && self.store.outbox_len() < OUTBOX_MOST {
+            let Some((epoch, publish)) = self.waiting.pop_front() else { break };
+            self.observer.note(&Event::Received { bytes: publish.payload.len() });
+            let judge = Judge { rules: self.rules, directory: &self.directory };
+            let place = self.first_place + self.places.len() as u64;
+            let outcome = match judge.look(&publish, &self.store, now) {
+                Err(reason) => Some(Outcome::Refused(reason)),
+                Ok(Looked::Unsigned(passed)) => Some(Outcome::Passed(Box::new(passed))),
+                Ok(Looked::Signed(candidate)) => {
+                    if self.failures_of(candidate.device()).is_spent(now) {
+                        Some(Outcome::Refused(Reason::OverBudget))
+                    } else {
+                        jobs.push(Job { place, candidate });
+                        None
+                    }
+                }
+            };
+            self.places.push_back(Place { epoch, publish, outcome });
+        }
+        self.workers.add(jobs);
+    }
+
+    /// Carries out what is decided, in the order of arrival: so copies are in order, and acknowledgements too (MQTT 5.0, 4.6).
+    fn settle(&mut self, now: UnixMillis) {
+        while self.places.front().is_some_and(|place| place.outcome.is_some()) {
+            let Some(Place { epoch, publish, outcome: Some(outcome) }) = self.places.pop_front() else {
+                return;
+            };
+            self.first_place += 1;
+            let judge = Judge { rules: self.rules, directory: &self.directory };
+            let passed = match outcome {
+                Outcome::Refused(reason) => Err(reason),
+                Outcome::Passed(passed) => Ok(*passed),
+                Outcome::Verified(verified) => judge.accept(*verified, &mut self.store, now),
+            };
+            match passed {
+                Ok(passed) => {
+                    self.observer.note(&Event::Passed { message: &passed, now });
+                    let copy = self.copy(passed);
+                    let dead = &self.dead;
+                    if let Some(id) = self.store.owe(copy, |id| dead.contains(&id)) {
+                        self.unsent.push_back(id);
+                    }
+                }
+                Err(reason) => {
+                    let device =
+                        crate::Topic::new(&publish.topic).ok().and_then(|topic| self.rules.device(topic));
+                    self.observer.note(&Event::Refused { reason, topic: &publish.topic, device, now });
+                    self.bury(&publish, reason, now);
+                }
+            }
+            if publish.qos == Qos::AtLeastOnce && epoch == self.epoch {
+                self.out.push(Packet::PubAck { id: publish.id, reason: 0 });
+            }
+        }
+    }
+
+    /// The clean copy of a message.
+    fn copy(&self, passed: Passed) -> Publish {
+        let topics = self.rules.topics();
+        let prefix = if passed.marks.any() { &topics.marked } else { &topics.clean };
+        let mut properties = passed.properties;
+        let mut say = |name: &str, value: String| properties.user.push((name.to_owned(), value));
+        if let Some(signer) = &passed.signer {
+            say("sealstone-device", signer.device.to_string());
+            say("sealstone-key", signer.key.0.to_string());
+            say("sealstone-level", signer.level.name().to_owned());
+            say("sealstone-kind", signer.kind.name().to_owned());
+            if signer.time.is_known() {
+                say("sealstone-time", signer.time.0.to_string());
+            }
+            if let Some(number) = signer.number {
+                say("sealstone-number", format!("{}.{}", number.epoch, number.sequence));
+            }
+        }
+        if passed.marks.any() {
+            say("sealstone-marks", passed.marks.names().collect::<Vec<_>>().join(","));
+        }
+        let qos = if self.config.broker.publish_qos == 2 { Qos::ExactlyOnce } else { Qos::AtLeastOnce };
+        let topic = format!("{prefix}/{}", passed.topic);
+        Publish { qos, topic, properties, payload: passed.payload, ..Publish::default() }
+    }
+
+    /// Sends a refused message to where somebody may look at it. It is not kept: should it be lost with the connection, the broker
+    /// delivers the message again.
+    fn bury(&mut self, publish: &Publish, reason: Reason, now: UnixMillis) {
+        let prefix = &self.rules.topics().dead_letters;
+        if prefix.is_empty()
+            || !reason.is_dead_letter()
+            || self.link.is_none()
+            || !self.dead_letters.spend(now)
+        {
+            return;
+        }
+        let in_use = |id: u16| self.dead.contains(&id);
+        let Some(id) = self.store.free_id(in_use) else { return };
+        let topic = format!("{prefix}/{}/{}", reason.name(), publish.topic);
+        if crate::Topic::new(&topic).is_err() {
+            return;
+        }
+        self.dead.insert(id);
+        let mut user = publish.properties.user.clone();
+        user.retain(|(name, _)| !name.starts_with("sealstone-"));
+        user.push(("sealstone-reason".into(), reason.name().into()));
+        user.push(("sealstone-why".into(), reason.to_string()));
+        self.out.push(Packet::Publish(Box::new(Publish {
+            qos: Qos::AtLeastOnce,
+            topic,
+            id,
+            properties: Properties { user, ..publish.properties.clone() },
+            payload: publish.payload.clone(),
+            ..Publish::default()
+        })));
+    }
+
+    /// Writes what the commit has made true.
+    fn write(&mut self) {
+        let Some(link) = &mut self.link else { return self.out.clear() };
+        let mut packets = Vec::with_capacity(self.out.len());
+        while self.in_flight.len() < link.receive_maximum {
+            let Some(id) = self.unsent.pop_front() else { break };
+            let Some(owed) = self.store.owed(id) else { continue };
+            self.in_flight.insert(id);
+            packets.push(match owed.received {
+                true => Packet::PubRel { id, reason: 0 },
+                false => Packet::Publish(Box::new(owed.publish.clone())),
+            });
+            self.store.sent(id);
+        }
+        packets.append(&mut self.out);
+        if packets.is_empty() && link.written_at.elapsed() * 2 >= link.keep_alive {
+            packets.push(Packet::PingReq);
+        }
+        if packets.is_empty() {
+            return;
+        }
+        link.written_at = Instant::now();
+        if let Err(cause) = link.writer.send(&packets) {
+            self.observer.note(&Event::Disconnected { what: &plain(&cause) });
+            link.writer.close();
+            self.link = None;
+        }
+    }
+
+    /// Reads the directory again if its files changed. One with a fault changes nothing.
+    fn refresh(&mut self) {
+        if self.looked_at.elapsed() < TICK {
+            return;
+        }
+        self.looked_at = Instant::now();
+        let path = &self.config.directory;
+        match self
+            .directory
+            .changed(path)
+            .and_then(|changed| changed.then(|| Directory::load(path)).transpose())
+        {
+            Ok(None) => {}
+            Ok(Some(directory)) => {
+                self.observer.note(&Event::Directory { devices: directory.len() });
+                self.directory = directory;
+            }
+            Err(cause) => self.observer.note(&Event::DirectoryFault { cause: &cause }),
+        }
+    }
+
+    fn failures_of(&mut self, device: &str) -> &mut Budget {
+        if !self.failures.contains_key(device) {
+            let budget = Budget::new(self.config.policy.failures_per_minute.get(), 60_000);
+            self.failures.insert(device.into(), budget);
+        }
+        // It is there: the line above put it in.
+        self.failures.entry(device.into()).or_insert_with(|| Budget::new(1, 60_000))
+    }
+}

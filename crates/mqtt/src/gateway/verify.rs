@@ -1,0 +1,428 @@
+//! From a received PUBLISH to a verdict, in three steps that hold no clock and no socket.
+//!
+//! 1. [`Judge::look`]: everything that costs little: the form, the device, its key, the level, the floor, the time, the number.
+//! 2. [`Candidate::check`], or many at a time in the workers: the signature.
+//! 3. [`Judge::accept`]: the number is taken, once, and the message becomes a [`Passed`].
+//!
+//! A forged message is refused at 2 at the latest, and has changed nothing that is remembered.
+
+use std::sync::Arc;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use sealstone_mldsa::{Mu, any};
+
+use super::config::{Choice, Rules, Stance};
+use super::directory::{Device, Directory, Key, State};
+use super::reason::{Marks, Reason};
+use super::wire::{Properties, Publish};
+use crate::form::{By, Form};
+use crate::level::Class;
+use crate::message::{KeyId, Kind, Number, UnixMillis};
+use crate::open::{self, Envelope};
+use crate::replay::Replay;
+use crate::topic::Topic;
+
+/// The user property that has the signature of a detached envelope (docs/formats/mqtt.md).
+pub const SIGNATURE_PROPERTY: &str = "sealstone";
+
+/// What was accepted before.
+pub trait Seen {
+    /// Whether a number of a key would be accepted.
+    fn check(&self, device: &str, key: KeyId, number: Number) -> Result<(), Replay>;
+    /// Accepts a number, once.
+    fn accept(&mut self, device: &str, key: KeyId, number: Number) -> Result<(), Replay>;
+    /// Accepts a message that has no number, by its μ, once until a time.
+    fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay>;
+}
+
+/// What a message is judged by.
+#[derive(Clone, Copy, Debug)]
+pub struct Judge<'a> {
+    /// The configuration.
+    pub rules: &'a Rules<'a>,
+    /// The devices.
+    pub directory: &'a Directory,
+}
+
+/// After the first look.
+#[derive(Debug)]
+pub enum Looked {
+    /// Unsigned, and it may be.
+    Unsigned(Passed),
+    /// Everything is good but the signature, which nobody has checked yet.
+    Signed(Candidate),
+}
+
+/// A message whose signature is to be checked.
+#[derive(Debug)]
+pub struct Candidate {
+    publish: Arc<Publish>,
+    /// The envelope of a detached signature.
+    apart: Option<Vec<u8>>,
+    form: Form,
+    device: Box<str>,
+    key: Arc<Key>,
+    class: Class,
+    marks: Marks,
+    /// Until when a message without a number can be replayed.
+    until: UnixMillis,
+}
+
+/// A candidate whose signature is good.
+#[derive(Debug)]
+pub struct Verified(Candidate, Mu);
+
+/// A message that passes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Passed {
+    /// Its topic.
+    pub topic: String,
+    /// Its payload, without the envelope.
+    pub payload: Vec<u8>,
+    /// Content type, response topic and correlation data as they were signed; nothing of what was not.
+    pub properties: Properties,
+    /// What is said of it.
+    pub marks: Marks,
+    /// Who signed it.
+    pub signer: Option<Signer>,
+    /// Its class; none for an unsigned message on a topic without one.
+    pub class: Option<Class>,
+}
+
+/// Who signed a message, and what was signed beside it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Signer {
+    /// The device.
+    pub device: Box<str>,
+    /// Which of its keys.
+    pub key: KeyId,
+    /// The key's level.
+    pub level: sealstone_mldsa::Level,
+    /// The form.
+    pub form: Form,
+    /// Epoch and sequence.
+    pub number: Option<Number>,
+    /// When it was written.
+    pub time: UnixMillis,
+    /// What its payload is.
+    pub kind: Kind,
+}
+
+impl Judge<'_> {
+    /// All three steps for one message.
+    pub fn judge(
+        &self,
+        publish: &Arc<Publish>,
+        seen: &mut impl Seen,
+        now: UnixMillis,
+    ) -> Result<Passed, Reason> {
+        match self.look(publish, seen, now)? {
+            Looked::Unsigned(passed) => Ok(passed),
+            Looked::Signed(candidate) => self.accept(candidate.check()?, seen, now),
+        }
+    }
+
+    /// Everything that can be said before the signature is checked.
+    pub fn look(&self, publish: &Arc<Publish>, seen: &impl Seen, now: UnixMillis) -> Result<Looked, Reason> {
+        let topic = Topic::new(&publish.topic).map_err(|_| Reason::BadTopic)?;
+        if publish.topic.ends_with("/$sig") {
+            return Err(Reason::SignatureTopic);
+        }
+        let device = self.rules.device(topic).ok_or(Reason::NoDevice)?;
+        let apart = signature_property(&publish.properties)?;
+        let form = match apart {
+            Some(_) => Some(Form::Detached),
+            None => match publish.payload.first() {
+                Some(0xe3) => return Err(Reason::Command),
+                _ => Form::of(&publish.payload),
+            },
+        };
+        let Some(form) = form else { return self.unsigned(publish, topic, device, now) };
+        self.signed(publish, topic, device, form, apart, seen, now).map(Looked::Signed)
+    }
+
+    /// Takes the number of a verified message, once.
+    pub fn accept(
+        &self,
+        Verified(candidate, mu): Verified,
+        seen: &mut impl Seen,
+        now: UnixMillis,
+    ) -> Result<Passed, Reason> {
+        let repeated = |replay| repeated(replay, &candidate.publish);
+        let topic = Topic::new(&candidate.publish.topic).map_err(|_| Reason::BadTopic)?;
+        let said = *candidate.envelope(topic)?.claimed();
+        match said.number {
+            Some(number) => seen.accept(&candidate.device, candidate.key.id, number).map_err(repeated)?,
+            None => seen.accept_digest(mu.as_bytes(), candidate.until, now).map_err(repeated)?,
+        }
+        let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+        let correlation = said.correlation_data;
+        Ok(Passed {
+            topic: candidate.publish.topic.clone(),
+            payload: said.payload.to_vec(),
+            properties: Properties {
+                content_type: text(said.content_type),
+                response_topic: said.response_topic.map(|topic| topic.as_str().to_owned()),
+                correlation_data: (!correlation.is_empty()).then(|| correlation.to_vec()),
+                ..Properties::default()
+            },
+            marks: candidate.marks,
+            signer: Some(Signer {
+                device: candidate.device.clone(),
+                key: candidate.key.id,
+                level: candidate.key.level,
+                form: candidate.form,
+                number: said.number,
+                time: said.time,
+                kind: said.kind,
+            }),
+            class: Some(candidate.class),
+        })
+    }
+
+    /// A message without a signature: by the stance towards the device that its topic names.
+    fn unsigned(
+        &self,
+        publish: &Publish,
+        topic: Topic<'_>,
+        device: &str,
+        now: UnixMillis,
+    ) -> Result<Looked, Reason> {
+        match self.rules.stance(device) {
+            Stance::Compatible => {}
+            Stance::Balanced if self.directory.device(device).is_some_and(|device| device.can_sign(now)) => {
+                return Err(Reason::UnsignedDevice);
+            }
+            Stance::Balanced => {}
+            Stance::Strict => return Err(Reason::Unsigned),
+        }
+        let class = self.rules.class(topic).ok_or(Reason::UnknownTopic)?;
+        if publish.retain && self.rules.policy().retained == Choice::Refuse {
+            return Err(Reason::Retained);
+        }
+        let payload = match publish.payload.first() {
+            Some(0x00) => open::unsigned(&publish.payload).map_err(Reason::Malformed)?,
+            _ => &publish.payload,
+        };
+        Ok(Looked::Unsigned(Passed {
+            topic: publish.topic.clone(),
+            payload: payload.to_vec(),
+            properties: Properties {
+                content_type: publish.properties.content_type.clone(),
+                response_topic: publish.properties.response_topic.clone(),
+                correlation_data: publish.properties.correlation_data.clone(),
+                ..Properties::default()
+            },
+            marks: Marks { unsigned: true, retained: publish.retain, ..Marks::default() },
+            signer: None,
+            class: Some(class),
+        }))
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "what the first look has found so far")]
+    fn signed(
+        &self,
+        publish: &Arc<Publish>,
+        topic: Topic<'_>,
+        device: &str,
+        form: Form,
+        apart: Option<Vec<u8>>,
+        seen: &impl Seen,
+        now: UnixMillis,
+    ) -> Result<Candidate, Reason> {
+        if !self.rules.takes(form) {
+            return Err(Reason::Form);
+        }
+        let envelope = parse(publish, topic, form, apart.as_deref())?;
+        let said = *envelope.claimed();
+        let class = self.rules.class(topic).ok_or(Reason::UnknownTopic)?;
+        let known: &Device = self.directory.device(device).ok_or(Reason::UnknownDevice)?;
+        let key = known.key(said.key_id).ok_or(Reason::UnknownKey)?;
+        let level = match envelope.by() {
+            By::Signature(level) => level,
+            By::Mac => return Err(Reason::Tag),
+        };
+        if level != key.level {
+            return Err(Reason::Level);
+        }
+        match key.state {
+            _ if key.counts(now) => {}
+            State::Announced => return Err(Reason::KeyAnnounced),
+            _ => return Err(Reason::KeyRetired),
+        }
+        if level < self.rules.floor(class) {
+            return Err(Reason::BelowFloor);
+        }
+        if !known.may_publish(topic) {
+            return Err(Reason::NotItsTopic);
+        }
+        uncontradicted(&publish.properties, &said, form)?;
+        let fresh_ms = self.rules.fresh_ms(class);
+        let marks = self.timely(&said, publish.retain, fresh_ms, now)?;
+        if let Some(number) = said.number {
+            seen.check(device, said.key_id, number).map_err(|replay| repeated(replay, publish))?;
+        }
+        let until = UnixMillis(said.time.0.saturating_add(fresh_ms));
+        Ok(Candidate {
+            publish: Arc::clone(publish),
+            apart,
+            form,
+            device: device.into(),
+            key: Arc::clone(key),
+            class,
+            marks,
+            until,
+        })
+    }
+
+    /// The time of a message beside now. Without a number there is no mark: the time is all that stops a replay.
+    fn timely(
+        &self,
+        said: &crate::Message<'_>,
+        retained: bool,
+        fresh_ms: u64,
+        now: UnixMillis,
+    ) -> Result<Marks, Reason> {
+        let policy = self.rules.policy();
+        let mut marks = Marks { retained, ..Marks::default() };
+        if retained && policy.retained == Choice::Refuse {
+            return Err(Reason::Retained);
+        }
+        if !said.time.is_known() {
+            if said.number.is_none() {
+                return Err(Reason::NoNumber);
+            }
+            if policy.no_clock == Choice::Refuse {
+                return Err(Reason::NoClock);
+            }
+            marks.no_clock = true;
+            return Ok(marks);
+        }
+        if said.time.0 > now.0.saturating_add(fresh_ms) {
+            return Err(Reason::Future);
+        }
+        if said.time.0.saturating_add(fresh_ms) < now.0 {
+            // What the broker kept is old by its nature, and passes by the choice for it.
+            if said.number.is_none() || policy.stale == Choice::Refuse && !retained {
+                return Err(Reason::Stale);
+            }
+            marks.stale = true;
+        }
+        Ok(marks)
+    }
+}
+
+impl Candidate {
+    /// The device that the message claims to be of.
+    pub fn device(&self) -> &str {
+        &self.device
+    }
+
+    /// The key that must have signed it.
+    pub fn key(&self) -> &Arc<Key> {
+        &self.key
+    }
+
+    /// The PUBLISH that it came in.
+    pub fn publish(&self) -> &Arc<Publish> {
+        &self.publish
+    }
+
+    /// Checks the signature. Errors: `BadSignature`.
+    pub fn check(self) -> Result<Verified, Reason> {
+        let key = self.key.verifying_key().map_err(|_| Reason::BadSignature)?;
+        let (mu, signature) = self.claim(&key.expand())?;
+        match key.verify_mu(&mu, &signature) {
+            Ok(()) => Ok(Verified(self, mu)),
+            Err(_) => Err(Reason::BadSignature),
+        }
+    }
+
+    /// μ and signature, for those who verify many at a time.
+    pub(super) fn claim(&self, key: &any::ExpandedVerifyingKey) -> Result<(Mu, any::Signature), Reason> {
+        let topic = Topic::new(&self.publish.topic).map_err(|_| Reason::BadTopic)?;
+        let envelope = self.envelope(topic)?;
+        let signature =
+            any::Signature::decode(self.key.level, envelope.seal()).map_err(|_| Reason::BadSignature)?;
+        Ok((envelope.mu(key.message(envelope.covered().context())), signature))
+    }
+
+    /// Once somebody has verified what [`Self::claim`] gave.
+    pub(super) fn believed_after(
+        self,
+        mu: Mu,
+        verdict: Result<(), sealstone_mldsa::Error>,
+    ) -> Result<Verified, Reason> {
+        verdict.map_err(|_| Reason::BadSignature)?;
+        Ok(Verified(self, mu))
+    }
+
+    fn envelope<'s>(&'s self, topic: Topic<'s>) -> Result<Envelope<'s>, Reason> {
+        parse(&self.publish, topic, self.form, self.apart.as_deref())
+    }
+}
+
+impl Verified {
+    /// The PUBLISH that it came in.
+    pub fn publish(&self) -> &Arc<Publish> {
+        &self.0.publish
+    }
+}
+
+fn parse<'m>(
+    publish: &'m Publish,
+    topic: Topic<'m>,
+    form: Form,
+    apart: Option<&'m [u8]>,
+) -> Result<Envelope<'m>, Reason> {
+    let parsed = match apart {
+        Some(bytes) => Envelope::parse_detached(topic, &publish.payload, bytes),
+        None => Envelope::parse(form, topic, &publish.payload),
+    };
+    parsed.map_err(|cause| match cause {
+        // A detached envelope as a payload: what it signs is elsewhere.
+        crate::Error::Unsupported(_) => Reason::SignatureTopic,
+        cause => Reason::Malformed(cause),
+    })
+}
+
+/// The envelope in the user property. Errors: `SignatureProperty` for two of them, or for one that is not base64url.
+fn signature_property(properties: &Properties) -> Result<Option<Vec<u8>>, Reason> {
+    let mut values = properties.user(SIGNATURE_PROPERTY);
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(text), None) => URL_SAFE_NO_PAD.decode(text).map(Some).map_err(|_| Reason::SignatureProperty),
+        _ => Err(Reason::SignatureProperty),
+    }
+}
+
+/// Properties that stand beside the envelope must say what was signed; those that a broker dropped come from the envelope.
+/// The form `paper` signs none, so none is taken from there, whatever stands beside it.
+fn uncontradicted(beside: &Properties, said: &crate::Message<'_>, form: Form) -> Result<(), Reason> {
+    if form == Form::Paper {
+        return Ok(());
+    }
+    // The type of the envelope itself may stand where the type of the payload would.
+    let of_envelope = |text: &str| form == Form::Cose && text.starts_with("application/cose");
+    if beside.content_type.as_deref().is_some_and(|text| text != said.content_type && !of_envelope(text)) {
+        return Err(Reason::ContentType);
+    }
+    let response = said.response_topic.map_or("", Topic::as_str);
+    if beside.response_topic.as_deref().is_some_and(|text| text != response) {
+        return Err(Reason::ResponseTopic);
+    }
+    if beside.correlation_data.as_deref().is_some_and(|bytes| bytes != said.correlation_data) {
+        return Err(Reason::CorrelationData);
+    }
+    Ok(())
+}
+
+/// What a number means that was there before: from a broker that says so, or that had kept the message, no attack.
+fn repeated(replay: Replay, publish: &Publish) -> Reason {
+    match replay {
+        Replay::Seen if publish.dup || publish.retain => Reason::Redelivered,
+        Replay::Seen => Reason::Replay,
+        Replay::TooOld => Reason::TooOld,
+    }
+}

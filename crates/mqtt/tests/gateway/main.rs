@@ -1,0 +1,11 @@
+//! The gateway, with brokers that are really there.
+#![allow(clippy::print_stdout, clippy::unwrap_used)]
+
+mod broker;
+mod flow;
+mod place;
+mod restarts;
+mod state;
+#[path = "../support.rs"]
+#[allow(dead_code, reason = "shared with the tests of the core")]
+mod support;

@@ -1,0 +1,117 @@
+//! A folder with a directory of devices and a gateway at work in it.
+
+use crate::support::{Zeros, expanded, public};
+use sealstone_mldsa::Level;
+use sealstone_mqtt::gateway::config::Config;
+use sealstone_mqtt::gateway::directory::{Entry, KeyEntry};
+use sealstone_mqtt::gateway::{Error, Event, Gateway, Observer, Stop};
+use sealstone_mqtt::{Form, KeyId, Keyed, Message, Number, Topic, UnixMillis, seal};
+use std::path::Path;
+use std::sync::Mutex;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread::JoinHandle;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// The time now.
+pub(crate) fn now() -> UnixMillis {
+    UnixMillis(SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_millis() as u64)
+}
+
+/// Writes the devices "44", "65" and "87", each with key 1 of its level.
+pub(crate) fn devices(folder: &Path) {
+    let entries: Vec<Entry> = Level::ALL
+        .iter()
+        .map(|level| Entry {
+            device: level.name()[7..].into(),
+            topics: vec![],
+            keys: vec![KeyEntry::new(KeyId(1), public(*level))],
+        })
+        .collect();
+    std::fs::write(folder.join("devices.json"), serde_json::to_string(&entries).unwrap()).unwrap();
+}
+
+/// A configuration for a folder and a broker, with what the test adds.
+pub(crate) fn config(folder: &Path, port: u16, version: &str, more: &str) -> Config {
+    let text = format!(
+        "data_dir = {:?}\ndirectory = {:?}\n{more}\n[broker]\naddress = \"127.0.0.1:{port}\"\nversion = {version:?}\n",
+        folder.join("data"),
+        folder.join("devices.json"),
+    );
+    Config::parse(&text, None).unwrap()
+}
+
+/// A message of a device's key, sealed.
+pub(crate) fn sealed(form: Form, level: Level, topic: &str, payload: &[u8], number: Number) -> Vec<u8> {
+    let message = Message {
+        key_id: KeyId(1),
+        number: (form != Form::Paper).then_some(number),
+        time: now(),
+        ..Message::new(Topic::new(topic).unwrap(), payload)
+    };
+    sealed_as(form, level, &message)
+}
+
+/// A message as it is, sealed.
+pub(crate) fn sealed_as(form: Form, level: Level, message: &Message<'_>) -> Vec<u8> {
+    let mut out = vec![0; 70_000 + message.payload.len()];
+    let len = seal::seal(form, message, &mut Keyed::new(expanded(level), &mut Zeros), &mut out).unwrap();
+    out.truncate(len);
+    out
+}
+
+/// A gateway in a thread of its own.
+pub(crate) struct Running {
+    stop: Stop,
+    thread: Option<JoinHandle<Result<(), Error>>>,
+    lines: Receiver<String>,
+}
+
+struct Lines(Mutex<Sender<String>>);
+
+impl Observer for Lines {
+    fn note(&self, event: &Event<'_>) {
+        let _ = self.0.lock().unwrap().send(format!("{event:?}"));
+    }
+}
+
+impl Running {
+    /// Starts one, and waits until it is subscribed.
+    pub(crate) fn start(config: Config) -> Self {
+        let running = Self::start_alone(config);
+        running.until("Subscribed");
+        running
+    }
+
+    /// Starts one.
+    pub(crate) fn start_alone(config: Config) -> Self {
+        let gateway = Gateway::new(config);
+        let stop = gateway.stopper();
+        let (sender, lines) = channel();
+        let thread = std::thread::spawn(move || gateway.run(now, &Lines(Mutex::new(sender))));
+        Running { stop, thread: Some(thread), lines }
+    }
+
+    /// Waits for an event that begins so.
+    pub(crate) fn until(&self, begin: &str) -> String {
+        loop {
+            let line = self.lines.recv_timeout(Duration::from_secs(60)).expect(begin);
+            if line.starts_with(begin) {
+                return line;
+            }
+        }
+    }
+
+    pub(crate) fn stop(mut self) -> Result<(), Error> {
+        self.stop.stop();
+        self.thread.take().unwrap().join().unwrap()
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.stop.stop();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

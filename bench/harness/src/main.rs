@@ -1,6 +1,6 @@
 //! Measures one thing at a time beside its rivals: `sealstone-bench engine [--room ROOM]` or
 //! `sealstone-bench auth [--seconds N] [--warm N]`, each with `[--rounds N] [--only PART] [--peers] [--against NAME,NAME]
-//! [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
+//! [--json FILE]`; `sealstone-bench m4 [--check] [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
 //!
 //! Each round runs one batch of ours and one of each rival for every row, so that whatever disturbs the machine
 //! disturbs all alike. A row shows the median of the rounds and their quartiles.
@@ -9,6 +9,7 @@
 mod auth;
 mod clock;
 mod engine;
+mod m4;
 mod ours;
 mod peer;
 mod record;
@@ -22,9 +23,10 @@ use engine::{Against, Choice};
 use serde_json::Value;
 
 /// Everything that can be measured.
-const NAMES: [(&str, &str); 2] = [
+const NAMES: [(&str, &str); 3] = [
     ("auth", "the authorization server under load: tokens, introspection, memory, start"),
     ("engine", "key generation, signing and verification: from bytes, from expanded keys, in batches"),
+    ("m4", "the engine on an emulated Cortex-M4: instructions, stack, flash"),
 ];
 
 fn main() -> ExitCode {
@@ -48,6 +50,8 @@ struct Request {
     json: Option<PathBuf>,
     only: Option<String>,
     against: Against,
+    /// Of the microcontroller: without rivals, and a row above its budget is an error.
+    check: bool,
 }
 
 impl Request {
@@ -64,6 +68,7 @@ impl Request {
                 }
                 "--seconds" => request.seconds = Some(seconds(&word, &value()?)?),
                 "--warm" => request.warm = Some(seconds(&word, &value()?)?),
+                "--check" => request.check = true,
                 "--json" => request.json = Some(value()?.into()),
                 "--peers" => {
                     // As `--peers all`, too.
@@ -90,6 +95,7 @@ impl Request {
             None => NAMES.iter().for_each(|(name, what)| println!("{name:12} {what}")),
             Some("auth") => self.auth(&root)?,
             Some("engine") => self.engine(&root)?,
+            Some("m4") => self.m4(&root)?,
             Some(other) => return Err(format!("nothing to measure is called {other}")),
         }
         Ok(())
@@ -113,6 +119,20 @@ impl Request {
         // Only a whole run is a record.
         if matches!(self.against, Against::All) && self.only.is_none() {
             println!("\nrecorded in {}", auth::record(root, &outcome)?.display());
+        }
+        Ok(())
+    }
+
+    fn m4(&self, root: &Path) -> Result<(), String> {
+        let timed = self.room.is_some() || self.rounds.is_some() || self.only.is_some();
+        if timed || self.seconds.is_some() || self.warm.is_some() || !matches!(self.against, Against::Goals) {
+            return Err("m4 counts everything once: it takes --check and --json".to_owned());
+        }
+        let outcome = m4::measure(root, !self.check)?;
+        print!("{}", m4::text(&outcome));
+        self.write_json(outcome.rows.iter().map(m4::Row::json))?;
+        if self.check && !outcome.over.is_empty() {
+            return Err(format!("not within firmware/budget.txt:\n  {}", outcome.over.join("\n  ")));
         }
         Ok(())
     }

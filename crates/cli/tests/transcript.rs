@@ -45,6 +45,7 @@ transcripts! {
     jwt
     key
     mqtt
+    mqtt_simulate
     quickstart
     sign
     signing_key

@@ -10,6 +10,7 @@ use crate::fips204::flight::sign_internal as fips204_sign_internal;
 use crate::fips204::params::{GAMMA2_32, GAMMA2_88, HALF_Q, Q};
 use crate::message::{Mu, MuHasher};
 
+pub use crate::exam::{EDGES, Exam, METHODS, Method};
 pub use crate::fips204::sign::Rejection;
 
 /// The names of the rooms that this build has and this CPU can run.

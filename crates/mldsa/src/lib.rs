@@ -39,6 +39,8 @@ mod backend;
 mod ct;
 mod engine;
 mod error;
+#[cfg(feature = "hazmat")]
+mod exam;
 mod fips204;
 #[cfg(feature = "hazmat")]
 pub mod hazmat;

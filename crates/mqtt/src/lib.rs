@@ -50,6 +50,8 @@ mod message;
 pub mod open;
 pub mod replay;
 pub mod seal;
+#[cfg(feature = "std")]
+pub mod simulate;
 mod topic;
 
 pub use error::{Error, Field};

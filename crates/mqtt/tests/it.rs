@@ -5,5 +5,7 @@ mod blob;
 mod envelope;
 mod level;
 mod replay;
+#[cfg(feature = "std")]
+mod simulate;
 mod support;
 mod topic;

@@ -7,6 +7,7 @@ mod options;
 mod provision;
 mod publish;
 mod rotate;
+mod simulate;
 mod subscribe;
 
 use clap::Subcommand;
@@ -27,6 +28,8 @@ pub(crate) enum Command {
     Publish(publish::Options),
     /// Give a device its next key, and retire the one before
     Rotate(rotate::Options),
+    /// Tell what a policy costs: time, bytes and energy of a workload
+    Simulate(simulate::Options),
     /// Verify messages as a gateway would, and print what came of each
     Subscribe(subscribe::Options),
 }
@@ -38,6 +41,7 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
         Command::Provision(options) => provision::run(&options, terminal),
         Command::Publish(options) => publish::run(&options, terminal),
         Command::Rotate(options) => rotate::run(&options, terminal),
+        Command::Simulate(options) => simulate::run(&options, terminal),
         Command::Subscribe(options) => subscribe::run(&options, terminal),
     }
 }

@@ -13,22 +13,49 @@
 use crate::fips204::ring::{Ball, NttPoly, Small};
 use crate::keccak::{self, States};
 
+#[cfg(armv7em)]
+mod armv7em;
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 mod avx2;
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 mod avx512;
-#[cfg(feature = "plain-lanes")]
+#[cfg(any(armv7em, test))]
+mod interleaved;
+#[cfg(all(feature = "plain-lanes", not(armv7em)))]
 mod plain8;
 mod portable;
 #[cfg(feature = "ctgrind")]
 pub(crate) mod taint;
 mod wipe;
 
+#[cfg(armv7em)]
+pub(crate) use interleaved::{inward, outward};
+#[cfg(not(armv7em))]
+pub(crate) use plain_words::{inward, outward};
 pub(crate) use portable::ONE_LANE;
 pub(crate) use wipe::{filled, wipe};
 
+/// The form in which this build keeps the words of Keccak states: as they are, but for [`interleaved`] words on ARMv7E-M.
+/// Every room of a build keeps them alike. Bits move and none is lost: inward(a ^ b) = inward(a) ^ inward(b).
+#[cfg(not(armv7em))]
+mod plain_words {
+    /// A word to be kept.
+    #[inline(always)]
+    pub(crate) fn inward(word: u64) -> u64 {
+        word
+    }
+    /// A word that was kept.
+    #[inline(always)]
+    pub(crate) fn outward(word: u64) -> u64 {
+        word
+    }
+}
+
 /// 256 coefficients of a polynomial.
 pub(crate) type Coeffs = [i32; 256];
+
+/// See [`crate::kernels::pointwise::dot`].
+pub(crate) type Dot = fn(&[NttPoly], &[NttPoly], Option<(&NttPoly, &NttPoly)>, &mut Coeffs);
 
 /// Places for the numbers of all coefficients, and for what a register may write beyond them.
 pub(crate) const PLACES: usize = 256 + 16;
@@ -58,8 +85,14 @@ pub(crate) trait Lanes:
     type Wide: Copy;
     /// `BYTES` bytes side by side, in a register.
     type Bytes: Copy;
-    /// 16, 32 or 64.
+    /// 8, 16, 32 or 64.
     const BYTES: usize;
+    /// `ntt` and `inv_ntt` where the room has them written by hand.
+    const TRANSFORMS: Option<[fn(&mut Coeffs); 2]> = None;
+    /// `dot`, likewise.
+    const DOT: Option<Dot> = None;
+    /// The sums of `add_times_ball`, likewise.
+    const SUM_WINDOWS: Option<fn(&Small, &[u16], &mut [u8; 256])> = None;
 
     /// The coefficients as cells of N.
     fn cells(w: &[i32]) -> &[Self::Cell];
@@ -297,6 +330,7 @@ use door;
 
 /// Aligns the caller's stack frame to a cache line. The compiler does not, for the registers that it has no room for, and
 /// one that lies across two lines costs several times as much: then it depends on the caller how fast a function is.
+#[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 #[inline(always)]
 fn aligned_frame() {
     #[repr(align(64))]
@@ -314,10 +348,20 @@ static DETECT: &[fn() -> Option<Room>] = &[
     avx512::detect,
     #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
     avx2::detect,
+    #[cfg(armv7em)]
+    armv7em::detect,
+    // A target that always has a better room carries this one for tests alone.
+    #[cfg(any(not(armv7em), feature = "hazmat"))]
     portable::detect,
-    #[cfg(feature = "plain-lanes")]
+    #[cfg(all(feature = "plain-lanes", not(armv7em)))]
     plain8::detect,
 ];
+
+#[cfg(armv7em)]
+use armv7em::ROOM as PLAIN;
+/// The room of a build that has no better one.
+#[cfg(not(armv7em))]
+use portable::ROOM as PLAIN;
 
 /// The rooms of this build that this CPU can run, the best one first.
 pub(crate) fn rooms() -> impl Iterator<Item = Room> {
@@ -329,7 +373,7 @@ pub(crate) fn rooms() -> impl Iterator<Item = Room> {
 /// A room is forced by `SEALSTONE_BACKEND=name` in debug builds, or by [`crate::hazmat::force_room`].
 /// Panics, in debug builds only, if the variable names no room: a test that runs elsewhere than it says proves nothing.
 pub(crate) fn active() -> Room {
-    forced().or_else(|| rooms().next()).unwrap_or(&portable::ROOM)
+    forced().or_else(|| rooms().next()).unwrap_or(&PLAIN)
 }
 
 fn forced() -> Option<Room> {

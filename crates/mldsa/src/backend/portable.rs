@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "the door is stamped the same way for every room; nothing here needs it")]
 
-use super::{Coeffs, Lanes, PLACES, Room, Words, door};
+use super::{Coeffs, Lanes, PLACES, Words, door, inward, outward};
 use crate::fips204::params::Q;
 use crate::fips204::ring::{Ball, NttPoly, Small};
 use crate::keccak::{self, States};
@@ -13,9 +13,11 @@ use crate::kernels::pack::{pack_eight, unpack_eight};
 #[derive(Clone, Copy)]
 pub(crate) struct Portable(());
 
+#[cfg(any(not(armv7em), feature = "hazmat"))]
 pub(super) static ROOM: Portable = Portable(());
 
-pub(super) fn detect() -> Option<Room> {
+#[cfg(any(not(armv7em), feature = "hazmat"))]
+pub(super) fn detect() -> Option<super::Room> {
     Some(&ROOM)
 }
 
@@ -192,10 +194,10 @@ impl Words for u64 {
 /// N states one after the other.
 fn one_by_one<const N: usize>(states: &mut States<N>) {
     for n in 0..N {
-        let mut one = core::array::from_fn(|i| states.0[i][n]);
+        let mut one = core::array::from_fn(|i| outward(states.0[i][n]));
         keccak::permute::<u64>(&mut one);
         for (word, of_one) in states.0.iter_mut().zip(one) {
-            word[n] = of_one;
+            word[n] = inward(of_one);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! One hash that goes along in a state that others leave empty.
 
 use super::{States, Width};
-use crate::backend::Room;
+use crate::backend::{Room, inward, outward};
 
 /// Bytes a block of SHAKE256.
 const RATE: usize = 136;
@@ -71,7 +71,7 @@ impl Guest {
         }
         let mut out = [0; 64];
         for (bytes, word) in out.chunks_exact_mut(8).zip(self.state) {
-            bytes.copy_from_slice(&word.to_le_bytes());
+            bytes.copy_from_slice(&outward(word).to_le_bytes());
         }
         out
     }
@@ -92,7 +92,7 @@ impl Guest {
             }
         };
         for (word, bytes) in self.state.iter_mut().zip(block.as_chunks::<8>().0) {
-            *word ^= u64::from_le_bytes(*bytes);
+            *word ^= inward(u64::from_le_bytes(*bytes));
         }
         self.absorbed = self.len.min(self.absorbed + RATE);
         true

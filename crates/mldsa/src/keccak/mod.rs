@@ -9,13 +9,16 @@ mod queue;
 mod sponge;
 
 pub(crate) use guest::Guest;
+#[cfg(armv7em)]
+pub(crate) use permutation::RC;
 pub(crate) use permutation::permute;
 pub(crate) use queue::{Task, hash_all};
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 pub(crate) use sponge::read_from;
 pub(crate) use sponge::{Shake, Sponge, Width, read};
 
-/// N Keccak states side by side: word x + 5y of state n is `.0[x + 5y][n]`.
+/// N Keccak states side by side: word x + 5y of state n is `.0[x + 5y][n]`, in the form that
+/// [`inward`](crate::backend::inward) gives it.
 #[derive(Clone)]
 #[repr(align(64))]
 pub(crate) struct States<const N: usize>(pub(crate) [[u64; N]; 25]);

@@ -3,7 +3,7 @@
 use crate::backend::Words;
 
 /// Round constants by the linear feedback shift register of FIPS 202, Algorithm 5.
-const RC: [u64; 24] = {
+pub(crate) const RC: [u64; 24] = {
     let mut rc = [0; 24];
     let mut lfsr = 1u8;
     let mut round = 0;

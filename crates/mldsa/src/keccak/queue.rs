@@ -2,7 +2,7 @@
 //! that is done.
 
 use super::{States, Width};
-use crate::backend::Room;
+use crate::backend::{Room, inward};
 use crate::ct::Wiped;
 
 /// Bytes in a block of SHAKE256.
@@ -84,20 +84,20 @@ impl<const N: usize> States<N> {
     fn absorb<'a>(&mut self, n: usize, input: &'a [u8]) -> Option<&'a [u8]> {
         if let Some((block, rest)) = input.split_first_chunk::<RATE>() {
             for (words, bytes) in self.0.iter_mut().zip(block.as_chunks::<8>().0) {
-                words[n] ^= u64::from_le_bytes(*bytes);
+                words[n] ^= inward(u64::from_le_bytes(*bytes));
             }
             return Some(rest);
         }
         let (whole, part) = input.as_chunks::<8>();
         for (words, bytes) in self.0.iter_mut().zip(whole) {
-            words[n] ^= u64::from_le_bytes(*bytes);
+            words[n] ^= inward(u64::from_le_bytes(*bytes));
         }
         let mut last = 0x1f << (8 * part.len());
         for (i, byte) in part.iter().enumerate() {
             last |= u64::from(*byte) << (8 * i);
         }
-        self.0[whole.len()][n] ^= last;
-        self.0[(RATE >> 3) - 1][n] ^= 1 << 63;
+        self.0[whole.len()][n] ^= inward(last);
+        self.0[(RATE >> 3) - 1][n] ^= inward(1 << 63);
         None
     }
 }

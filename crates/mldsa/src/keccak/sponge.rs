@@ -1,7 +1,7 @@
 //! The sponge (FIPS 202, 4) over N states that take inputs of equal length.
 
 use super::States;
-use crate::backend::{Room, wipe};
+use crate::backend::{Room, inward, outward, wipe};
 
 /// A number of states for which rooms have a permutation: 1, 4 or 8.
 pub(crate) trait Width<const N: usize> {
@@ -23,7 +23,7 @@ pub(crate) fn read_from<const N: usize>(states: &States<N>, first: usize, mut ou
     let words = out[0].len() >> 3;
     for (i, words) in states.0.iter().enumerate().take(words).skip(first) {
         for (word, out) in words.iter().zip(&mut out) {
-            out[8 * i..8 * i + 8].copy_from_slice(&word.to_le_bytes());
+            out[8 * i..8 * i + 8].copy_from_slice(&outward(*word).to_le_bytes());
         }
     }
 }
@@ -32,9 +32,11 @@ impl Width<1> for States<1> {
     fn permute(&mut self, room: Room) {
         room.keccak_x1(self)
     }
-    fn read(&self, room: Room, out: [&mut [u8]; 1]) {
+    fn read(&self, room: Room, [out]: [&mut [u8]; 1]) {
         let _ = room;
-        read(self, out)
+        for ([word], bytes) in self.0.iter().zip(out.as_chunks_mut().0) {
+            *bytes = outward(*word).to_le_bytes();
+        }
     }
 }
 impl Width<4> for States<4> {
@@ -108,7 +110,9 @@ where
         while self.position == 0 && len - at >= self.rate {
             for (i, words) in self.states.0[..self.rate >> 3].iter_mut().enumerate() {
                 for (word, input) in words.iter_mut().zip(inputs) {
-                    *word ^= input[at + 8 * i..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                    *word ^= input[at + 8 * i..]
+                        .first_chunk()
+                        .map_or(0, |bytes| inward(u64::from_le_bytes(*bytes)));
                 }
             }
             self.states.permute(self.room);
@@ -117,13 +121,13 @@ where
         while at < len {
             if self.position & 7 == 0 && len - at >= 8 {
                 for (word, input) in self.states.0[self.position >> 3].iter_mut().zip(inputs) {
-                    *word ^= input[at..].first_chunk().map_or(0, |bytes| u64::from_le_bytes(*bytes));
+                    *word ^= input[at..].first_chunk().map_or(0, |bytes| inward(u64::from_le_bytes(*bytes)));
                 }
                 at += 8;
                 self.position += 8;
             } else {
                 for (word, input) in self.states.0[self.position >> 3].iter_mut().zip(inputs) {
-                    *word ^= u64::from(input[at]) << (8 * (self.position & 7));
+                    *word ^= inward(u64::from(input[at]) << (8 * (self.position & 7)));
                 }
                 at += 1;
                 self.position += 1;
@@ -169,13 +173,13 @@ where
             let words = &self.states.0[self.position >> 3];
             if self.position & 7 == 0 && len - at >= 8 {
                 for (word, output) in words.iter().zip(&mut outputs) {
-                    output[at..at + 8].copy_from_slice(&word.to_le_bytes());
+                    output[at..at + 8].copy_from_slice(&outward(*word).to_le_bytes());
                 }
                 at += 8;
                 self.position += 8;
             } else {
                 for (word, output) in words.iter().zip(&mut outputs) {
-                    output[at] = (word >> (8 * (self.position & 7))) as u8;
+                    output[at] = (outward(*word) >> (8 * (self.position & 7))) as u8;
                 }
                 at += 1;
                 self.position += 1;
@@ -186,10 +190,10 @@ where
     /// pad10*1 (FIPS 202, 5.1); the permutation after the last block is the caller's.
     fn pad(&mut self) {
         for word in &mut self.states.0[self.position >> 3] {
-            *word ^= u64::from(self.suffix) << (8 * (self.position & 7));
+            *word ^= inward(u64::from(self.suffix) << (8 * (self.position & 7)));
         }
         for word in &mut self.states.0[(self.rate >> 3) - 1] {
-            *word ^= 1 << 63;
+            *word ^= inward(1 << 63);
         }
         self.position = 0;
         self.squeezing = true;

@@ -35,17 +35,9 @@ pub(crate) fn add_times_ball<V: Lanes>(
         // As many shifts of s as a byte can hold the sum of. The bytes of s are those of s + η: none is negative.
         let starts;
         (starts, rest) = rest.split_at(rest.len().min(s.sums()));
-        for (tile, bytes) in bytes.chunks_exact_mut(TILE * V::BYTES).enumerate() {
-            let mut sums = [V::no_bytes(room); TILE];
-            for &start in starts {
-                let window = &s.window(start)[TILE * V::BYTES * tile..][..TILE * V::BYTES];
-                for (sum, bytes) in sums.iter_mut().zip(window.chunks_exact(V::BYTES)) {
-                    *sum = V::add_bytes(*sum, bytes);
-                }
-            }
-            for (sum, bytes) in sums.into_iter().zip(bytes.chunks_exact_mut(V::BYTES)) {
-                V::store_bytes(sum, bytes);
-            }
+        match V::SUM_WINDOWS {
+            Some(sum_windows) => sum_windows(s, starts, bytes),
+            None => sum_windows::<V>(room, s, starts, bytes),
         }
         let cells = V::cells_mut(w).iter_mut().zip(bytes.chunks_exact(V::N));
         let bias = V::splat(room, starts.len() as i32 * s.eta());
@@ -67,4 +59,21 @@ pub(crate) fn add_times_ball<V: Lanes>(
     // With c, which the signature shows, the sums would give s away.
     wipe(bytes);
     !over.any()
+}
+
+/// The sums of the windows of s, byte by byte. Bounds: sums below 2^8.
+#[inline(always)]
+fn sum_windows<V: Lanes>(room: V::Room, s: &Small, starts: &[u16], bytes: &mut [u8; 256]) {
+    for (tile, bytes) in bytes.chunks_exact_mut(TILE * V::BYTES).enumerate() {
+        let mut sums = [V::no_bytes(room); TILE];
+        for &start in starts {
+            let window = &s.window(start)[TILE * V::BYTES * tile..][..TILE * V::BYTES];
+            for (sum, bytes) in sums.iter_mut().zip(window.chunks_exact(V::BYTES)) {
+                *sum = V::add_bytes(*sum, bytes);
+            }
+        }
+        for (sum, bytes) in sums.into_iter().zip(bytes.chunks_exact_mut(V::BYTES)) {
+            V::store_bytes(sum, bytes);
+        }
+    }
 }

@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 
 /// The zetas, computed while compiling. The divisions are the compiler's.
 #[allow(clippy::integer_division_remainder_used, reason = "constants")]
-mod zetas {
+pub(crate) mod zetas {
     use super::{Coeffs, Q, QINV};
 
     /// ζ = 1753, a 512th root of unity mod q (FIPS 204, 2.3).
@@ -28,7 +28,7 @@ mod zetas {
     }
 
     /// `ZETAS[m]` = ζ^BitRev8(m) in Montgomery form (FIPS 204, Appendix B).
-    pub(super) const ZETAS: Coeffs = {
+    pub(crate) const ZETAS: Coeffs = {
         let mut powers = [1i64; 256];
         let mut i = 1;
         while i < 256 {
@@ -46,7 +46,7 @@ mod zetas {
 
     /// The inverse transform's zetas in the order in which it meets them: group g of a layer of 2^i groups takes
     /// -ζ^BitRev8(2^(i+1) - 1 - g), stored at 2^i + g.
-    pub(super) const INV_ZETAS: Coeffs = {
+    pub(crate) const INV_ZETAS: Coeffs = {
         let mut inverse = [0; 256];
         let mut groups = 1;
         while groups < 256 {
@@ -75,9 +75,9 @@ mod zetas {
 
     /// 256^-1·2^32 in Montgomery form: undoes the factor 256 of the eight layers, and the factor 2^-32 that every
     /// product made by [`dot`](crate::kernels::pointwise::dot) carries.
-    pub(super) const F: i32 = mont((INV_256 << 32) % Q as i64);
+    pub(crate) const F: i32 = mont((INV_256 << 32) % Q as i64);
     /// F times the zeta of the inverse's last layer.
-    pub(super) const F_ZETA: i32 = ((F as i64 * unmont(INV_ZETAS[1])) % Q as i64) as i32;
+    pub(crate) const F_ZETA: i32 = ((F as i64 * unmont(INV_ZETAS[1])) % Q as i64) as i32;
 
     /// The number that a Montgomery form stands for: x·2^-32 mod q, and 2^-32 = (2^32)^(q - 2).
     const fn unmont(x: i32) -> i64 {
@@ -142,6 +142,9 @@ const fn across<V: Lanes>() -> u32 {
 #[inline(always)]
 pub(crate) fn ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
+    if let Some([ntt, _]) = V::TRANSFORMS {
+        return ntt(w);
+    }
     let mut layer = 0;
     if across::<V>() & 1 == 1 {
         one_layer::<V>(room, w, layer);
@@ -165,6 +168,9 @@ pub(crate) fn ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
 #[inline(always)]
 pub(crate) fn inv_ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
+    if let Some([_, inv_ntt]) = V::TRANSFORMS {
+        return inv_ntt(w);
+    }
     inv_last_layers::<V>(room, w);
     let mut layer = across::<V>() - 2;
     if layer & 1 == 1 {

@@ -20,6 +20,9 @@ pub(crate) fn dot<V: Lanes>(
     out: &mut Coeffs,
 ) {
     debug_assert!(a.len() == b.len() && (1..=8).contains(&(a.len() + usize::from(more.is_some()))));
+    if let Some(dot) = V::DOT {
+        return dot(a, b, more, out);
+    }
     let q = V::splat(room, Q);
     for (tile, out) in V::cells_mut(out).chunks_exact_mut(TILE).enumerate() {
         let mut sums = [V::wide_zero(room); TILE];

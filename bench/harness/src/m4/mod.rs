@@ -1,0 +1,137 @@
+//! The engine on an emulated Cortex-M4: instructions, stack and flash, beside published crates that are counted in the same
+//! way, and beside figures that others published.
+//!
+//! Counts are exact: the same program gives the same count on every machine. So a budget holds each row, and what was
+//! computed is compared with what the engine computes here.
+
+mod budget;
+mod elf;
+mod expected;
+mod lines;
+mod published;
+mod table;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+pub(crate) use table::{Row, text};
+
+use budget::Budget;
+use expected::Expected;
+use lines::Lines;
+
+pub(crate) const LEVELS: [&str; 3] = ["44", "65", "87"];
+
+/// The programs of `firmware/rivals`.
+const RIVALS: [&str; 3] = ["libcrux", "ml-dsa", "fips204"];
+
+/// Where `./dev bench m4` puts programs: what counts on the board with much memory, what compares on the one with a timer
+/// that counts single instructions.
+const COUNTERS: &str = "firmware/target/mps2/thumbv7em-none-eabihf/release";
+const EXAM: &str = "firmware/target/exam/thumbv7em-none-eabihf/release/exam";
+const THEIRS: &str = "firmware/rivals/target/thumbv7em-none-eabihf/release";
+
+/// What came out.
+pub(crate) struct Outcome {
+    pub(crate) rows: Vec<Row>,
+    /// What each method of the door costs: in our room and in the portable one.
+    pub(crate) methods: Vec<(String, u64, u64)>,
+    /// Comparisons of rooms, all of them equal.
+    pub(crate) compared: u64,
+    /// Rows above their budget, and rows without one.
+    pub(crate) over: Vec<String>,
+}
+
+/// Runs everything that is built. Errors: a program that is missing or fails, an answer that is not ours.
+pub(crate) fn measure(root: &Path, rivals: bool) -> Result<Outcome, String> {
+    let expected = Expected::compute();
+    let exam = Lines::run("netduinoplus2", &root.join(EXAM))?;
+    let ours = Lines::run("mps2-an386", &root.join(COUNTERS).join("count"))?;
+    expected.check_ours(&ours)?;
+    let mut others = Vec::new();
+    for name in RIVALS.into_iter().filter(|_| rivals) {
+        let program = root.join(THEIRS).join(name);
+        let lines = Lines::run("mps2-an386", &program)?;
+        expected.check_rival(name, &lines)?;
+        others.push(Other { name, lines, flash: elf::flash(&program)? });
+    }
+    let mut values = values(&ours, &expected)?;
+    for name in ["44", "65", "87", "all"] {
+        let program = root.join(COUNTERS).join(format!("flash-{name}"));
+        values.insert(format!("m4-flash/{name}"), elf::flash(&program)? as f64);
+    }
+    let budget = Budget::read(&root.join("firmware/budget.txt"))?;
+    let rows: Vec<Row> =
+        values.into_iter().map(|(name, ours)| row(name, ours, &others, &budget, &expected)).collect();
+    let over = budget.over(&rows);
+    Ok(Outcome { rows, methods: exam.methods(), compared: exam.sum("compared"), over })
+}
+
+/// A rival that ran.
+struct Other {
+    name: &'static str,
+    lines: Lines,
+    flash: u64,
+}
+
+/// Our rows: the means of instructions, those of the message that is accepted at the first attempt, and the most stack.
+fn values(ours: &Lines, expected: &Expected) -> Result<BTreeMap<String, f64>, String> {
+    let mut values = BTreeMap::new();
+    for level in LEVELS {
+        for operation in ours.operations(level) {
+            let counts = ours.counts(&operation, level);
+            values.insert(format!("m4/{operation}/{level}"), lines::mean(counts));
+            let stack = ours.counts(&format!("stack/{operation}"), level);
+            let most = stack.iter().max().copied().unwrap_or(0) as f64;
+            values.insert(format!("m4-stack/{operation}/{level}"), most);
+            let Some(profile) = operation.strip_prefix("sign-") else { continue };
+            let one =
+                counts.get(expected.at_once(level)).ok_or("the message of one attempt was not signed")?;
+            values.insert(format!("m4/sign-one-{profile}/{level}"), *one as f64);
+            // Stack, key and signature.
+            let ram = most + expected.key_and_signature(level) as f64;
+            if profile != "expanded" {
+                values.insert(format!("m4-ram/{profile}/{level}"), ram);
+            }
+        }
+    }
+    Ok(values)
+}
+
+/// A row beside everybody who has something to hold against it.
+fn row(name: String, ours: f64, others: &[Other], budget: &Budget, expected: &Expected) -> Row {
+    let parts: Vec<_> = name.split('/').collect();
+    let at_once = |level: &str| expected.at_once(level);
+    let theirs =
+        others.iter().filter_map(|other| Some((other.name.to_owned(), theirs(&parts, at_once, other)?)));
+    let (most, goal) = budget.of(&name);
+    Row { theirs: theirs.collect(), published: published::of(&parts), ours, most, goal, name }
+}
+
+fn theirs(parts: &[&str], at_once: impl Fn(&str) -> usize, other: &Other) -> Option<f64> {
+    let [group, operation, level] = parts[..] else {
+        return (parts == ["m4-flash", "all"]).then_some(other.flash as f64);
+    };
+    let kind = operation.split('-').next()?;
+    // RustCrypto's live keys, which hold the matrix, stand against ours; everybody else's bytes against our bytes.
+    let live = operation.ends_with("expanded");
+    if operation == "expand" || kind != "keygen" && live != (other.name == "ml-dsa") {
+        return None;
+    }
+    let counts = other.lines.counts(kind, level);
+    match group {
+        "m4" if operation.starts_with("sign-one") => counts.get(at_once(level)).map(|count| *count as f64),
+        "m4" => Some(lines::mean(counts)),
+        "m4-stack" => Some(*other.lines.counts(&format!("stack/{kind}"), level).iter().max()? as f64),
+        _ => None,
+    }
+}
+
+/// The path of a program, or why it is not there.
+fn built(program: &Path) -> Result<PathBuf, String> {
+    if program.is_file() {
+        Ok(program.to_owned())
+    } else {
+        Err(format!("{} is not built; ./dev bench m4 builds it", program.display()))
+    }
+}

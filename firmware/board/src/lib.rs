@@ -1,0 +1,36 @@
+//! An emulated Cortex-M4: what a program needs of the board, and what only a board's own code may do.
+//!
+//! `count` and `stack` measure a call, `line!` sends a line to the host, `exit` ends the emulation.
+//! All is for QEMU with `-icount shift=0`, where one instruction is one nanosecond of the board's time; without it counts
+//! follow the host's clock and mean nothing.
+#![no_std]
+
+mod counter;
+mod watermark;
+
+pub use cortex_m_rt::entry;
+pub use cortex_m_semihosting::hprintln as line;
+pub use counter::Counter;
+pub use watermark::stack_of;
+
+use cortex_m_semihosting::debug;
+
+/// Ends the emulation; the host's exit status says whether all went well.
+pub fn exit(good: bool) -> ! {
+    loop {
+        debug::exit(if good { debug::EXIT_SUCCESS } else { debug::EXIT_FAILURE });
+    }
+}
+
+#[panic_handler]
+fn panicked(info: &core::panic::PanicInfo<'_>) -> ! {
+    line!("panicked,{}", info);
+    exit(false)
+}
+
+#[cortex_m_rt::exception]
+// SAFETY: the frame is looked at and nothing else: whatever faulted does not go on.
+unsafe fn HardFault(frame: &cortex_m_rt::ExceptionFrame) -> ! {
+    line!("fault,{:#x}", frame.pc());
+    exit(false)
+}

@@ -8,6 +8,8 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
+    /// A command was let go before, or its template is over.
+    AlreadyTaken,
     /// An MQTT packet breaks the rules of its version: it is malformed, or a client or server may not send it.
     BadPacket,
     /// The seal does not verify: something that is signed was changed, or another key made it.
@@ -26,6 +28,8 @@ pub enum Error {
     NotText(Field),
     /// There is no number or key id left.
     NumbersExhausted,
+    /// It holds at another time than now, or nobody knows the time.
+    OutOfTime,
     /// There is no room for a message, and what waits there is not less important.
     QueueFull,
     /// The random source failed; nothing was signed.
@@ -86,6 +90,8 @@ impl Field {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::AlreadyTaken => f.write_str("the command was taken before, or its template is over"),
+            Error::OutOfTime => f.write_str("it holds at another time"),
             Error::BadPacket => f.write_str("the packet breaks the rules of MQTT"),
             Error::BadSignature => f.write_str("the seal does not verify"),
             Error::BadTopic => f.write_str("the topic breaks the rules of MQTT"),

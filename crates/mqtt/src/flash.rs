@@ -208,7 +208,7 @@ enum Slot<const LEN: usize> {
 }
 
 /// CRC-32 (ISO/IEC 13239, as in Ethernet and zlib): against torn records, not against anybody.
-fn crc32(bytes: &[u8]) -> u32 {
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
     let mut crc = !0u32;
     for byte in bytes {
         crc ^= u32::from(*byte);

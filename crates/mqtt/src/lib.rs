@@ -34,9 +34,11 @@
 //! - [`level`]: which level a message is signed with, by its class and the device's means.
 //! - [`flash`] and [`number`]: lasting memory that survives power cuts, and numbers that are given out once.
 //! - [`packet`]: MQTT control packets.
+//! - [`provision`]: what a device is given.
 //! - [`publisher`]: a device's connection to a broker.
 //! - [`keyring`], [`sealer`]: which key signs, and what becomes of each message.
 //! - [`mac`]: tags instead of signatures, and checkpoints over them.
+//! - [`batch`], [`cache`], [`template`]: several readings in one, values that did not change, commands signed beforehand.
 //! - [`replay`]: each number is accepted once.
 //! - `gateway`, with the feature `std`: what verifies between a broker and those who read.
 //!
@@ -44,7 +46,9 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod blob;
+pub mod cache;
 mod cbor;
 mod error;
 pub mod flash;
@@ -58,12 +62,14 @@ mod message;
 pub mod number;
 pub mod open;
 pub mod packet;
+pub mod provision;
 pub mod publisher;
 pub mod replay;
 pub mod seal;
 pub mod sealer;
 #[cfg(feature = "std")]
 pub mod simulate;
+pub mod template;
 mod topic;
 
 pub use error::{Error, Field};

@@ -122,6 +122,9 @@ unsafe extern "C" fn add_windows(
     core::arch::naked_asm!(include_str!("armv7em/ball.s"), options(raw))
 }
 
+// What the assembly takes for granted: polynomials lie side by side.
+const _: () = assert!(size_of::<NttPoly>() == 1024);
+
 /// The zetas of a pass of three layers, root first.
 const fn tree(zetas: &Coeffs, root: usize) -> [i32; 7] {
     let (two, four) = (2 * root, 4 * root);

@@ -69,6 +69,9 @@ pub(crate) struct CacheLine;
 /// See [`crate::kernels::pointwise::dot`].
 pub(crate) type Dot = fn(&[NttPoly], &[NttPoly], Option<(&NttPoly, &NttPoly)>, &mut Coeffs);
 
+/// The sums of [`crate::kernels::ball::add_times_ball`]: windows of a small polynomial, where they begin, and the sums.
+pub(crate) type SumWindows = fn(&Small, &[u16], &mut [u8; 256]);
+
 /// Places for the numbers of all coefficients, and for what a register may write beyond them.
 pub(crate) const PLACES: usize = 256 + 16;
 
@@ -104,7 +107,7 @@ pub(crate) trait Lanes:
     /// `dot`, likewise.
     const DOT: Option<Dot> = None;
     /// The sums of `add_times_ball`, likewise.
-    const SUM_WINDOWS: Option<fn(&Small, &[u16], &mut [u8; 256])> = None;
+    const SUM_WINDOWS: Option<SumWindows> = None;
 
     /// The coefficients as cells of N.
     fn cells(w: &[i32]) -> &[Self::Cell];

@@ -36,6 +36,7 @@
 //! # }
 //! ```
 
+use crate::blob::crc32;
 use crate::error::Error;
 
 /// Two pages of a chip's flash: erased to ones, written once after each erasing.
@@ -205,16 +206,4 @@ enum Slot<const LEN: usize> {
     Blank,
     Torn,
     Whole(u32, [u8; LEN]),
-}
-
-/// CRC-32 (ISO/IEC 13239, as in Ethernet and zlib): against torn records, not against anybody.
-pub(crate) fn crc32(bytes: &[u8]) -> u32 {
-    let mut crc = !0u32;
-    for byte in bytes {
-        crc ^= u32::from(*byte);
-        for _ in 0..8 {
-            crc = crc >> 1 ^ if crc & 1 == 1 { 0xedb8_8320 } else { 0 };
-        }
-    }
-    !crc
 }

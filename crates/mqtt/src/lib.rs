@@ -33,8 +33,9 @@
 //! - [`blob`]: what a device is given once.
 //! - [`level`]: which level a message is signed with, by its class and the device's means.
 //! - [`flash`] and [`number`]: lasting memory that survives power cuts, and numbers that are given out once.
+//! - [`device`]: signing in little memory.
 //! - [`packet`]: MQTT control packets.
-//! - [`provision`]: what a device is given.
+//! - [`provision`]: the same for each level, and the broker, in a page of flash.
 //! - [`publisher`]: a device's connection to a broker.
 //! - [`keyring`], [`sealer`]: which key signs, and what becomes of each message.
 //! - [`mac`]: tags instead of signatures, and checkpoints over them.
@@ -50,6 +51,7 @@ pub mod batch;
 pub mod blob;
 pub mod cache;
 mod cbor;
+pub mod device;
 mod error;
 pub mod flash;
 pub mod form;

@@ -1,13 +1,19 @@
-//! What a device is given before it goes out: name, keys, broker, in one block for a page of its flash.
+//! What a device is given before it goes out, in one block for a page of its flash: a [`Blob`] a level, the key for tags, the broker.
 //!
 //! ```
-//! use sealstone_mqtt::{KeyId, provision::Provision};
+//! use sealstone_mldsa::Level;
+//! use sealstone_mqtt::blob::{Blob, Topics};
+//! use sealstone_mqtt::level::{Class, Policy};
+//! use sealstone_mqtt::{Filter, KeyId, provision::Provision};
 //!
 //! # fn main() -> Result<(), sealstone_mqtt::Error> {
+//! let mut topics = [0; 64];
+//! let len = Topics::emit(Filter::new("device/+/alert/#")?, Class::High, &mut topics)?;
+//! let topics = Topics::new(&topics[..len])?;
+//! let seed = &[7; 32]; // one a level, by chance
+//! let blob = |level| Blob { device: "7", key_id: KeyId(1), level, seed, policy: Policy::BATTERY, topics };
 //! let given = Provision {
-//!     device: "7",
-//!     key_ids: [KeyId(1); 3],
-//!     seeds: [&[1; 32], &[2; 32], &[3; 32]],
+//!     keys: Level::ALL.map(blob),
 //!     mac_key_id: KeyId(1),
 //!     mac_key: &[4; 32],
 //!     address: [127, 0, 0, 1],
@@ -16,29 +22,26 @@
 //!     answer_ms: 30_000,
 //!     interval_ms: 60_000,
 //! };
-//! let mut flash = [0xff; 256];
+//! let mut flash = [0xff; 1024];
 //! given.emit(&mut flash)?;
-//! assert_eq!(Provision::parse(&flash)?.device, "7");
+//! assert_eq!(Provision::parse(&flash)?.keys[0].device, "7");
 //! # Ok(())
 //! # }
 //! ```
 
+use crate::blob::{Blob, crc32};
 use crate::error::{Error, Field};
-use crate::flash::crc32;
 use crate::message::KeyId;
 use crate::open::Bytes;
 use crate::seal::Writer;
 use core::fmt;
+use sealstone_mldsa::Level;
 
-/// A device's name, keys and settings. docs/formats/mqtt.md, "Provisioning". `Debug` shows no key.
+/// A device's keys and settings. docs/formats/mqtt-device.md, "A page of flash". `Debug` shows no key.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Provision<'a> {
-    /// The device, as it stands in its topics. Bounds: 1 to 64 bytes, no `/`, `+`, `#` or U+0000.
-    pub device: &'a str,
-    /// Ids of the first keys, in the order of [`sealstone_mldsa::Level::ALL`].
-    pub key_ids: [KeyId; 3],
-    /// Their seeds ξ.
-    pub seeds: [&'a [u8; 32]; 3],
+    /// A blob for each level, in the order of [`Level::ALL`], all of one device. Policy and topics of the first one count.
+    pub keys: [Blob<'a>; 3],
     /// Id of the key for tags.
     pub mac_key_id: KeyId,
     /// The key for tags.
@@ -58,18 +61,11 @@ pub struct Provision<'a> {
 const MARK: [u8; 4] = *b"SSP1";
 
 impl<'a> Provision<'a> {
-    /// Writes the block; returns its length, at most 232 bytes. Errors: `TooLong`, `BadTopic` for a name that cannot stand in a topic.
+    /// Writes the block; returns its length. Errors: `TooLong`; `BadTopic`, `Unknown(Algorithm)` as [`Self::parse`].
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, Error> {
-        named(self.device)?;
-        let len = u8::try_from(self.device.len()).map_err(|_| Error::TooLong)?;
+        of_one_device(&self.keys)?;
         let mut to = Writer { out, at: 0 };
         to.put(&MARK)?;
-        to.put(&[len])?;
-        to.put(self.device.as_bytes())?;
-        for (id, seed) in self.key_ids.iter().zip(self.seeds) {
-            to.put(&id.0.to_be_bytes())?;
-            to.put(seed)?;
-        }
         to.put(&self.mac_key_id.0.to_be_bytes())?;
         to.put(self.mac_key)?;
         to.put(&self.address)?;
@@ -77,63 +73,69 @@ impl<'a> Provision<'a> {
         to.put(&self.keepalive_s.to_be_bytes())?;
         to.put(&self.answer_ms.to_be_bytes())?;
         to.put(&self.interval_ms.to_be_bytes())?;
-        let end = to.at;
-        let sum = crc32(to.out.get(..end).unwrap_or_default());
+        for key in &self.keys {
+            let at = to.at;
+            to.put(&[0; 2])?;
+            let len = key.emit(to.out.get_mut(at + 2..).unwrap_or_default())?;
+            let text = u16::try_from(len).map_err(|_| Error::TooLong)?.to_be_bytes();
+            to.out.get_mut(at..at + 2).ok_or(Error::TooLong)?.copy_from_slice(&text);
+            to.at += len;
+        }
+        let sum = crc32(to.out.get(..to.at).unwrap_or_default());
         to.put(&sum.to_be_bytes())?;
         Ok(to.at)
     }
 
     /// Reads a block at the front of a page; what follows is not looked at.
-    /// Errors: `Unknown(Form)`, `Truncated`, `NotText`, `BadTopic`; `NotCanonical` if the checksum is another.
+    ///
+    /// Errors: `Unknown(Form)`, `Truncated`, those of [`Blob::parse`]; `NotCanonical` if the checksum is another; `BadTopic` if the
+    /// blobs name several devices, or one that cannot stand in a topic; `Unknown(Algorithm)` if they are not of the three levels in order.
     pub fn parse(page: &'a [u8]) -> Result<Self, Error> {
         let mut rest = Bytes(page);
         if rest.array::<4>()? != MARK {
             return Err(Error::Unknown(Field::Form));
         }
-        let len = usize::from(rest.u8()?);
-        let device = core::str::from_utf8(rest.take(len)?).map_err(|_| Error::NotText(Field::Header))?;
-        named(device)?;
-        let (mut key_ids, mut seeds) = ([KeyId(0); 3], [&[0; 32]; 3]);
-        for (id, seed) in key_ids.iter_mut().zip(&mut seeds) {
-            (*id, *seed) = (KeyId(rest.u16()?), key(&mut rest)?);
-        }
-        let (mac_key_id, mac_key) = (KeyId(rest.u16()?), key(&mut rest)?);
+        let mac_key_id = KeyId(rest.u16()?);
+        let mac_key = rest.take(32)?.first_chunk().ok_or(Error::Truncated)?;
         let (address, port, keepalive_s) = (rest.array()?, rest.u16()?, rest.u16()?);
         let (answer_ms, interval_ms) = (rest.u32()?, rest.u32()?);
+        let mut key = || {
+            let len = rest.u16()?;
+            Blob::parse(rest.take(usize::from(len))?)
+        };
+        let keys = [key()?, key()?, key()?];
         let sum = crc32(page.get(..page.len() - rest.0.len()).unwrap_or_default());
         if rest.u32()? != sum {
             return Err(Error::NotCanonical);
         }
-        Ok(Provision {
-            device,
-            key_ids,
-            seeds,
-            mac_key_id,
-            mac_key,
-            address,
-            port,
-            keepalive_s,
-            answer_ms,
-            interval_ms,
-        })
+        of_one_device(&keys)?;
+        Ok(Provision { keys, mac_key_id, mac_key, address, port, keepalive_s, answer_ms, interval_ms })
+    }
+
+    /// The device, as it stands in its topics.
+    pub fn device(&self) -> &'a str {
+        self.keys[0].device
     }
 }
 
 impl fmt::Debug for Provision<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Provision")
-            .field("device", &self.device)
-            .field("key_ids", &self.key_ids)
-            .finish_non_exhaustive()
+        f.debug_struct("Provision").field("keys", &self.keys).finish_non_exhaustive()
     }
 }
 
-/// Whether a name can stand in a topic. Errors: `BadTopic`.
-fn named(device: &str) -> Result<(), Error> {
-    let fits = (1..=64).contains(&device.len()) && !device.contains(['/', '+', '#', '\0']);
-    if fits { Ok(()) } else { Err(Error::BadTopic) }
-}
-
-fn key<'a>(rest: &mut Bytes<'a>) -> Result<&'a [u8; 32], Error> {
-    rest.take(32)?.first_chunk().ok_or(Error::Truncated)
+fn of_one_device(keys: &[Blob<'_>; 3]) -> Result<(), Error> {
+    let device = keys[0].device;
+    if device.is_empty() || device.contains(['/', '+', '#', '\0']) {
+        return Err(Error::BadTopic);
+    }
+    for (key, level) in keys.iter().zip(Level::ALL) {
+        if key.device != device {
+            return Err(Error::BadTopic);
+        }
+        if key.level != level {
+            return Err(Error::Unknown(Field::Algorithm));
+        }
+    }
+    Ok(())
 }

@@ -23,6 +23,12 @@ pub trait Keys {
     fn sign(&mut self, level: Level, id: KeyId, covered: &Covered<'_>, seal: &mut [u8]) -> Result<(), Error>;
 }
 
+impl<K: Keys + ?Sized> Keys for &mut K {
+    fn sign(&mut self, level: Level, id: KeyId, covered: &Covered<'_>, seal: &mut [u8]) -> Result<(), Error> {
+        (**self).sign(level, id, covered, seal)
+    }
+}
+
 /// Expanded keys with a source of randomness: the keys of a device with memory to spare.
 #[derive(Debug)]
 pub struct ExpandedKeys<'a, R> {

@@ -8,6 +8,7 @@ mod flash;
 mod keyring;
 mod level;
 mod packet;
+mod provision;
 mod publisher;
 mod real;
 mod replay;

@@ -8,13 +8,15 @@ use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::Packet;
 use rumqttc::v5::{Client, Event, MqttOptions};
 use sealstone_mldsa::{Level, any};
+use sealstone_mqtt::blob::{Blob, Topics};
 use sealstone_mqtt::form::By;
 use sealstone_mqtt::keyring::KeyRing;
+use sealstone_mqtt::level::{Class, Policy};
 use sealstone_mqtt::mac::{Checkpointed, MacKey};
 use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::open::Envelope;
 use sealstone_mqtt::provision::Provision;
-use sealstone_mqtt::{Form, KeyId, Kind};
+use sealstone_mqtt::{Filter, Form, KeyId, Kind};
 use std::collections::{HashMap, HashSet};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
@@ -29,6 +31,12 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const SEEDS: [[u8; 32]; 3] = [[0x44; 32], [0x65; 32], [0x87; 32]];
 const MAC_KEY: [u8; 32] = [0x4d; 32];
+const CLASSES: [(&str, Class); 4] = [
+    ("device/+/telemetry/#", Class::Low),
+    ("device/+/status/#", Class::Medium),
+    ("device/+/alert/#", Class::High),
+    ("device/+/critical/#", Class::Critical),
+];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Board {
@@ -251,10 +259,19 @@ impl Place {
         Numbers::format(&mut numbers, 0).unwrap();
         KeyRing::format(&mut ring, [KeyId(1); 3]).unwrap();
         std::fs::write(place.folder.join("flash.bin"), [numbers.bytes, ring.bytes].concat()).unwrap();
+        let mut topics = Vec::new();
+        for (filter, class) in CLASSES {
+            let mut entry = [0; 64];
+            let len = Topics::emit(Filter::new(filter).unwrap(), class, &mut entry).unwrap();
+            topics.extend(&entry[..len]);
+        }
+        let topics = Topics::new(&topics).unwrap();
+        let keys = Level::ALL.map(|level| {
+            let seed = &SEEDS[level as usize];
+            Blob { device: "7", key_id: KeyId(1), level, seed, policy: Policy::MAINS, topics }
+        });
         let given = Provision {
-            device: "7",
-            key_ids: [KeyId(1); 3],
-            seeds: [&SEEDS[0], &SEEDS[1], &SEEDS[2]],
+            keys,
             mac_key_id: KeyId(9),
             mac_key: &MAC_KEY,
             address: [10, 0, 2, 2],
@@ -263,7 +280,7 @@ impl Place {
             answer_ms: 4_000,
             interval_ms: 100,
         };
-        let mut page = [0xff; 512];
+        let mut page = [0xff; 1024];
         given.emit(&mut page).unwrap();
         std::fs::write(place.folder.join("given.bin"), page).unwrap();
         place

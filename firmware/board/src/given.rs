@@ -3,7 +3,7 @@
 /// Where the page begins.
 const GIVEN_AT: usize = if cfg!(feature = "mps2-an386") { 0x003e_0000 } else { 0x080e_0000 };
 /// Bytes of it that are looked at.
-const LEN: usize = 512;
+const LEN: usize = 4096;
 
 /// The page. QEMU fills it: `-device loader,file=…,addr=…`; on a board the programmer does.
 pub fn given() -> &'static [u8] {

@@ -15,10 +15,10 @@ mod way;
 mod way;
 
 use core::fmt::Write as _;
-use keys::Seeds;
+use keys::Three;
 use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, unix_seconds};
 use sealstone_mqtt::keyring::KeyRing;
-use sealstone_mqtt::level::{Class, Means, Policy, TopicMap};
+use sealstone_mqtt::level::{Class, Means, TopicMap};
 use sealstone_mqtt::mac::{MacKey, Rhythm};
 use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::packet::Qos;
@@ -35,13 +35,8 @@ fn main() -> ! {
     exit(false)
 }
 
-/// Classes of topics, in their order.
-const CLASSES: [(&str, Class); 4] = [
-    ("device/+/telemetry/#", Class::Low),
-    ("device/+/status/#", Class::Medium),
-    ("device/+/alert/#", Class::High),
-    ("device/+/critical/#", Class::Critical),
-];
+/// Most filters that say which class a topic has.
+const FILTERS: usize = 16;
 
 /// A checkpoint after so many tags, or a minute.
 const RHYTHM: Rhythm = Rhythm { every: 10, within_ms: 60_000 };
@@ -52,7 +47,7 @@ fn run() -> Result<(), Error> {
     let [numbers, ring] = flash::open()?;
     let (numbers, ring) = (Numbers::start(numbers)?, KeyRing::open(ring)?);
     let epoch = numbers.epoch();
-    line!("{{\"event\":\"started\",\"device\":\"{}\",\"epoch\":{}}}", given.device, epoch);
+    line!("{{\"event\":\"started\",\"device\":\"{}\",\"epoch\":{}}}", given.device(), epoch);
 
     let peripherals = Peripherals::take().ok_or(Error::KeyState)?;
     let mut clock = Clock::start(peripherals.SYST);
@@ -68,21 +63,24 @@ fn run() -> Result<(), Error> {
         "telemetry/checkpoint",
         "command/#",
     ]) {
-        write!(name, "device/{}/{end}", given.device).map_err(|_| Error::TooLong)?;
+        write!(name, "device/{}/{end}", given.device()).map_err(|_| Error::TooLong)?;
     }
     let [low, medium, high, critical, checkpoint, commands] = &names;
     let topics = [low.topic()?, medium.topic()?, high.topic()?, critical.topic()?];
     let checkpoint = checkpoint.topic()?;
     let filters = [(Filter::new(commands.as_str())?, Qos::AtLeastOnce)];
-    let mut map = [(filters[0].0, Class::High); 4];
-    for (entry, (filter, class)) in map.iter_mut().zip(CLASSES) {
-        *entry = (Filter::new(filter)?, class);
+    let mut map = [(filters[0].0, Class::High); FILTERS];
+    let mut known = 0;
+    for (entry, filter) in map.iter_mut().zip(given.keys[0].topics.iter()) {
+        *entry = filter;
+        known += 1;
     }
-    let map = TopicMap::new(&map);
+    let map = TopicMap::new(map.get(..known).unwrap_or_default());
 
     let mac_key = MacKey::from_bytes(given.mac_key);
-    let mut sealer =
-        Sealer::new(&Policy::MAINS, keys::NEED, numbers, ring, Seeds::new(&given, epoch), topics[2]);
+    let mut three = Three::new(&given, epoch);
+    three.make()?;
+    let mut sealer = Sealer::new(&given.keys[0].policy, keys::NEED, numbers, ring, &mut three, topics[2]);
     sealer.tags = Some(Tags::<TAGS>::new(&mac_key, given.mac_key_id));
 
     let settings = Settings {
@@ -90,7 +88,7 @@ fn run() -> Result<(), Error> {
         answer_ms: u64::from(given.answer_ms),
         filters: &filters,
         first_packet_id: (epoch as u16).wrapping_mul(251).max(1),
-        ..Settings::new(given.device)
+        ..Settings::new(given.device())
     };
     let (mut queue, mut control, mut came, mut flight) = ([0; 2048], [0; 256], [0; 1024], [0; 5120]);
     let mut publisher = Publisher::new(settings, &mut queue, &mut control, &mut came, [&mut flight]);

@@ -5,6 +5,7 @@ mod broker;
 mod flow;
 mod hostile;
 mod negative;
+mod page;
 mod place;
 mod restarts;
 mod state;

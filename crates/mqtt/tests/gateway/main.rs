@@ -4,6 +4,7 @@
 mod broker;
 mod flow;
 mod hostile;
+mod measured;
 mod negative;
 mod page;
 mod place;

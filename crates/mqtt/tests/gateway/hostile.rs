@@ -135,6 +135,7 @@ fn a_copy_is_sent_once_whatever_breaks() {
     peer.deliver(8, true, TOPIC, &bytes);
     assert_eq!(peer.read(), Packet::PubAck { id: 8, reason: 0 });
     peer.deliver(9, false, TOPIC, &bytes);
+    assert_eq!(peer.publication().topic, "alerts/replay");
     assert_eq!(peer.publication().topic, format!("dead-letters/replay/{TOPIC}"));
     assert_eq!(peer.read(), Packet::PubAck { id: 9, reason: 0 });
     drop(gateway);
@@ -151,7 +152,7 @@ fn what_a_hostile_broker_makes_of_messages() {
         folder.path(),
         port,
         "5",
-        "policy.failures_per_minute = 100000\ntopics.dead_letters = \"\"\n",
+        "policy.failures_per_minute = 100000\ntopics.dead_letters = \"\"\nalerts.topic = \"\"\n",
     ));
     let mut peer = Peer::welcome(&listener, false);
     let mut chance = 1_u64;

@@ -4,7 +4,9 @@
 mod broker;
 mod flow;
 mod hostile;
+mod measured;
 mod negative;
+mod page;
 mod place;
 mod restarts;
 mod state;

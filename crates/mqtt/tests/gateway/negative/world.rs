@@ -151,7 +151,7 @@ impl Said {
         };
         let signer = signer(self.level, self.seed);
         let mut out = vec![0; 6000];
-        let len = seal::seal(self.form, &message, &mut Keyed::new(&*signer, &mut Zeros), &mut out).unwrap();
+        let len = seal::seal(self.form, &message, &mut Keyed::new(signer, &mut Zeros), &mut out).unwrap();
         out.truncate(len);
         out
     }

@@ -1,10 +1,11 @@
 //! Key generation, signing, and the import and export of expanded keys, on secrets that Valgrind watches.
 
 use crate::Dice;
+use sealstone_mldsa::device::{Balanced, EncodedSigningKey, Fast, KeygenSpace, Profile, SignSpace, Small};
 use sealstone_mldsa::hazmat::{classify, sign_mu_with_rnd, taint_reports};
 use sealstone_mldsa::{
     Context, CpuEngine, Engine, Error, ExpandedSigningKey, KeygenJob, MlDsa44, MlDsa65, MlDsa87, Mu,
-    ParameterSet, SignJob, Signature, SigningKey,
+    ParameterSet, Randomness, SignJob, Signature, SigningKey,
 };
 use std::hint::black_box;
 
@@ -32,7 +33,8 @@ fn one<P: ParameterSet>(signatures: usize) -> Result<(), String> {
     if reports == 0 { Ok(()) } else { Err(format!("Valgrind reports {reports} times at {}", P::LEVEL)) }
 }
 
-/// Makes two keys, alone and in a batch, exports and imports one, signs with the three, and tries to import it damaged.
+/// Makes two keys, alone and in a batch, exports and imports one, signs with the three, also in a small memory, and tries
+/// to import it damaged.
 fn key_life<P: ParameterSet>(dice: &mut Dice, signatures: usize) -> Result<bool, Error> {
     let seeds = [secret(dice), secret(dice)];
     let [key, other] = seeds.each_ref().map(|xi| Box::new(SigningKey::<P>::from_seed(xi).expand()));
@@ -51,6 +53,10 @@ fn key_life<P: ParameterSet>(dice: &mut Dice, signatures: usize) -> Result<bool,
     // ρ and tr are public; whatever else the key holds came from ξ, and is secret already.
     let imported = ExpandedSigningKey::<P>::decode(&sk)?;
     sign(dice, &[&key, &imported, &other], signatures)?;
+
+    on_device::<P, Small>(dice, &seeds[0])?;
+    on_device::<P, Balanced>(dice, &seeds[0])?;
+    on_device::<P, Fast>(dice, &seeds[1])?;
 
     sk[P::SK_LEN - 1] ^= 1; // in t0
     Ok(ExpandedSigningKey::<P>::decode(&sk).is_err())
@@ -83,6 +89,28 @@ fn sign<P: ParameterSet>(
         show(&job.signature.unwrap_or(Err(Error::AttemptsExhausted))?);
     }
     Ok(())
+}
+
+/// Makes a key in a small memory, and signs twice.
+fn on_device<P: ParameterSet, M: Profile>(dice: &mut Dice, seed: &[u8; 32]) -> Result<(), Error> {
+    let (mut pk, mut sk, mut signature) = (vec![0; P::PK_LEN], vec![0; P::SK_LEN], vec![0; P::SIG_LEN]);
+    KeygenSpace::<P, M>::new().keygen(seed, &mut pk, &mut sk)?;
+    let key = EncodedSigningKey::<P>::decode(&sk)?;
+    let mut space = Box::new(SignSpace::<P, M>::new());
+    space.sign_deterministic(&key, Context::EMPTY, &dice.array::<32>(), &mut signature)?;
+    space.sign(&key, &mut Secret(secret(dice)), Context::EMPTY, &dice.array::<32>(), &mut signature)?;
+    black_box(signature.iter().chain(&pk).filter(|byte| **byte != 0).count());
+    Ok(())
+}
+
+/// A random source of one secret.
+struct Secret([u8; 32]);
+
+impl Randomness for Secret {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        bytes.copy_from_slice(&self.0);
+        Ok(())
+    }
 }
 
 fn secret(dice: &mut Dice) -> [u8; 32] {

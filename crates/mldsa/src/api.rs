@@ -167,7 +167,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         self.tr = sk.tr;
         let secrets = sk.s1.as_ref().iter().chain(sk.s2.as_ref());
         for (s, small) in secrets.zip(self.s1.as_mut().iter_mut().chain(self.s2.as_mut())) {
-            small.take(s, P::ETA);
+            small.take(&s.0, P::ETA);
         }
         for (t0, t0_hat) in sk.t0.as_ref().iter().zip(self.t0_hat.as_mut()) {
             t0.ntt(room, t0_hat);
@@ -406,8 +406,9 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
         expand_a_beside::<P>(room, rho, &mut self.a_hat, &mut hash, |_, _| ());
         self.tr = hash.finish(room);
         let minus_t1_hat: &mut [NttPoly] = self.minus_t1_hat.as_mut();
-        for (t1, hat) in t1.zip(minus_t1_hat) {
-            minus_times_2_pow_d(&t1).ntt(room, hat);
+        for (mut t1, hat) in t1.zip(minus_t1_hat) {
+            minus_times_2_pow_d(&mut t1.0);
+            t1.ntt(room, hat);
         }
     }
 

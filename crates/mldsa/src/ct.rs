@@ -19,6 +19,13 @@ impl<const N: usize> Wipe for [u8; N] {
     }
 }
 
+impl<const N: usize> Wipe for [i32; N] {
+    const ZERO: Self = [0; N];
+    fn wipe(&mut self) {
+        backend::wipe(self)
+    }
+}
+
 impl<T: Wipe, const N: usize> Wipe for [T; N] {
     const ZERO: Self = [const { T::ZERO }; N];
     fn wipe(&mut self) {

@@ -97,7 +97,7 @@ impl Exam {
             };
             *x = small + (Q & (small >> 31));
         }
-        self.small.take(&s, 2);
+        self.small.take(&s.0, 2);
         let mut c = Poly::ZERO;
         for _ in 0..39 {
             c.0[number() as usize & 255] = if number() & 1 == 0 { 1 } else { Q - 1 };

@@ -25,6 +25,7 @@
 //!   ([`PreHash`]) and representatives computed elsewhere ([`Mu::from_bytes`]) go the same way.
 //! - Levels are types here, and values in [`any`].
 //! - [`Engine`] works on batches.
+//! - [`device`] works in a microcontroller's memory, which the caller gives.
 //!
 //! No allocation, no panic on any input, no default dependency. What may leak through time is in SECURITY.md; which
 //! algorithm of the standard stands where is in docs/spec-map.md.
@@ -37,6 +38,7 @@ pub mod any;
 mod api;
 mod backend;
 mod ct;
+pub mod device;
 mod engine;
 mod error;
 #[cfg(feature = "hazmat")]
@@ -46,6 +48,8 @@ mod fips204;
 pub mod hazmat;
 mod keccak;
 mod kernels;
+#[cfg(feature = "kmac")]
+mod kmac;
 mod level;
 mod message;
 #[cfg(feature = "sha2")]
@@ -61,6 +65,8 @@ pub use api::{
 pub use engine::{CpuEngine, Engine, KeygenJob, SignJob, VerifyJob};
 pub use error::Error;
 pub use fips204::params::{MlDsa44, MlDsa65, MlDsa87};
+#[cfg(feature = "kmac")]
+pub use kmac::{Kmac256, MacKey, Shake256};
 pub use level::{Level, UnknownLevel};
 pub use message::{CONTEXT_MAX, Context, MU_LEN, Mu, MuHasher, PreHash, UnknownPreHash};
 #[cfg(feature = "sha2")]

@@ -81,11 +81,16 @@ impl MuHasher {
     /// H(tr || M') for the parts of M' given, and more to come.
     pub(crate) fn of_m_prime(room: Room, tr: &[u8; 64], parts: &[&[u8]]) -> Self {
         let mut h = Shake::shake256(room);
-        h.absorb([tr]);
-        for part in parts {
-            h.absorb([part]);
-        }
+        absorb_all(&mut h, tr, parts);
         MuHasher(h)
+    }
+
+    /// μ of a message that is here whole: `pure`, with one hash on the stack and not a copy for each step.
+    #[inline(never)]
+    pub(crate) fn mu_of(room: Room, tr: &[u8; 64], ctx: Context<'_>, message: &[u8], mu: &mut [u8; MU_LEN]) {
+        let mut h = Shake::shake256(room);
+        absorb_all(&mut h, tr, &[&[0, ctx.0.len() as u8], ctx.0, message]);
+        h.squeeze([mu]);
     }
 
     /// The next piece of the message.
@@ -98,6 +103,14 @@ impl MuHasher {
         let mut mu = [0; MU_LEN];
         self.0.squeeze([&mut mu]);
         Mu(mu)
+    }
+}
+
+/// tr || M' as far as its parts go.
+fn absorb_all(h: &mut Shake, tr: &[u8; 64], parts: &[&[u8]]) {
+    h.absorb([tr]);
+    for part in parts {
+        h.absorb([part]);
     }
 }
 

@@ -86,6 +86,12 @@ fn known_answer<P: ParameterSet>(room: Room, answer: &Answer) -> Result<(), Erro
     if good && verifies(&signature) && !verifies(&altered) { Ok(()) } else { Err(Error::FaultDetected) }
 }
 
+/// The seed and the message of a signature that refuses an attempt for ct0.
+#[cfg(test)]
+pub(crate) fn refused_for_ct0() -> ([u8; 32], [u8; 64]) {
+    (bytes(ANSWER_44.seed), bytes(ANSWER_44.message))
+}
+
 /// The bytes of hexadecimal digits.
 fn bytes<const N: usize>(digits: &str) -> [u8; N] {
     let digit =

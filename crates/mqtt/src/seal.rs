@@ -100,13 +100,13 @@ pub fn mu(covered: &Covered<'_>, begin: impl FnOnce(Context<'_>) -> MuHasher) ->
 pub(crate) const FIXED_LEN: usize = 30;
 
 /// A buffer that is written from the front.
-struct Writer<'a> {
-    out: &'a mut [u8],
-    at: usize,
+pub(crate) struct Writer<'a> {
+    pub(crate) out: &'a mut [u8],
+    pub(crate) at: usize,
 }
 
 impl Writer<'_> {
-    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+    pub(crate) fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         let to =
             self.out.get_mut(self.at..).and_then(|rest| rest.get_mut(..bytes.len())).ok_or(Error::TooLong)?;
         to.copy_from_slice(bytes);

@@ -1,11 +1,19 @@
 //! Tests of the core: what a device and a gateway share.
 #![allow(clippy::unwrap_used)]
 
+mod batch;
 mod blob;
 mod envelope;
+mod flash;
+mod keyring;
 mod level;
+mod packet;
+mod publisher;
+mod real;
 mod replay;
+mod sealer;
 #[cfg(feature = "std")]
 mod simulate;
 mod support;
+mod template;
 mod topic;

@@ -8,10 +8,11 @@ mod secrets;
 
 use crate::Dice;
 use memory::{Block, left_on_stack};
+use sealstone_mldsa::device::{EncodedSigningKey, Fast, KeygenSpace, SignSpace, Small};
 use sealstone_mldsa::hazmat::{self, sign_mu_watched, sign_mu_with_rnd};
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine, ExpandedSigningKey, KeygenJob, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    SignJob, SigningKey,
+    Context, CpuEngine, Engine, Error, ExpandedSigningKey, KeygenJob, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
+    Randomness, SignJob, SigningKey,
 };
 use secrets::Secrets;
 use std::collections::BTreeMap;
@@ -93,6 +94,15 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     on_stack("import, then drop", &mut || ignore(&ExpandedSigningKey::<P>::decode(&sk)));
     on_stack("refused import", &mut || ignore(&ExpandedSigningKey::<P>::decode(&damaged)));
     on_stack("export", &mut || ignore(&outside.encode(&mut out)));
+    let (mut pk, mut made) = (vec![0; P::PK_LEN], vec![0; P::SIG_LEN]);
+    let mut maker = Box::new(KeygenSpace::<P, Small>::new());
+    on_stack("device: make a key", &mut || ignore(&maker.keygen(&xi, &mut pk, &mut out)));
+    let key = EncodedSigningKey::<P>::decode(&sk).map_err(text)?;
+    let mut small = Box::new(SignSpace::<P, Small>::new());
+    on_stack("device: sign, small", &mut || ignore(&small.sign_mu(&key, &mut Fixed(&rnd), &mu, &mut made)));
+    let mut fast = Box::new(SignSpace::<P, Fast>::new());
+    on_stack("device: sign, fast", &mut || ignore(&fast.sign_mu(&key, &mut Fixed(&rnd), &mu, &mut made)));
+    on_stack("device: take a key", &mut || ignore(&EncodedSigningKey::<P>::decode(&sk)));
     let batch = left_on_stack(|| {
         let job = || SignJob { key: &*outside, mu: &mu, rnd, signature: None };
         CpuEngine::new().sign(black_box(&mut [job(), job(), job()]));
@@ -110,6 +120,16 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
         Block::new(SigningKey::<P>::from_seed(&xi).expand()).dropped(),
     );
     Ok(all)
+}
+
+/// A random source of these bytes.
+struct Fixed<'a>(&'a [u8; 32]);
+
+impl Randomness for Fixed<'_> {
+    fn fill(&mut self, bytes: &mut [u8]) -> Result<(), Error> {
+        bytes.copy_from_slice(self.0);
+        Ok(())
+    }
 }
 
 /// Uses a value where it is: to move it would leave a copy that is the caller's.

@@ -1,16 +1,31 @@
 //! An emulated Cortex-M4: what a program needs of the board, and what only a board's own code may do.
 //!
 //! `count` and `stack` measure a call, `line!` sends a line to the host, `exit` ends the emulation.
-//! All is for QEMU with `-icount shift=0`, where one instruction is one nanosecond of the board's time; without it counts
+//! Counting is for QEMU with `-icount shift=0`, where one instruction is one nanosecond of the board's time; without it counts
 //! follow the host's clock and mean nothing.
 #![no_std]
 
+mod clock;
 mod counter;
+mod given;
+mod host;
+#[cfg(feature = "mps2-an386")]
+mod lan9118;
+#[cfg(not(feature = "mps2-an386"))]
+mod uart;
 mod watermark;
 
+pub use clock::Clock;
+pub use cortex_m::Peripherals;
 pub use cortex_m_rt::entry;
 pub use cortex_m_semihosting::hprintln as line;
 pub use counter::Counter;
+pub use given::{free_memory, given};
+pub use host::{File, unix_seconds};
+#[cfg(feature = "mps2-an386")]
+pub use lan9118::{FRAME_MAX, Lan9118};
+#[cfg(not(feature = "mps2-an386"))]
+pub use uart::Uart;
 pub use watermark::stack_of;
 
 use cortex_m_semihosting::debug;

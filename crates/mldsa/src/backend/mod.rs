@@ -58,6 +58,14 @@ mod plain_words {
 /// 256 coefficients of a polynomial.
 pub(crate) type Coeffs = [i32; 256];
 
+/// Bytes of 256 coefficients packed in 24 bits each.
+pub(crate) const PACKED: usize = 768;
+
+/// As a field, aligns a value to a cache line where there are vector registers; elsewhere that would be memory for nothing.
+#[derive(Clone, Copy)]
+#[cfg_attr(target_pointer_width = "64", repr(align(64)))]
+pub(crate) struct CacheLine;
+
 /// See [`crate::kernels::pointwise::dot`].
 pub(crate) type Dot = fn(&[NttPoly], &[NttPoly], Option<(&NttPoly, &NttPoly)>, &mut Coeffs);
 
@@ -250,6 +258,10 @@ pub(crate) trait Backend: Sync {
     fn dot(&self, a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs);
     /// See [`crate::kernels::ball::add_times_ball`].
     fn add_times_ball(&self, c: &Ball, s: &Small, bound: i32, w: &mut Coeffs) -> bool;
+    /// See [`crate::kernels::pointwise::mul_add`].
+    fn mul_add(&self, a: &Coeffs, b: &Coeffs, sum: &mut Coeffs);
+    /// See [`crate::kernels::pointwise::mul_packed`].
+    fn mul_packed(&self, a: &[u8; PACKED], b: &mut Coeffs);
     /// See [`crate::kernels::pointwise::add`].
     fn add(&self, a: &mut Coeffs, b: &Coeffs);
     /// See [`crate::kernels::pointwise::sub`].
@@ -258,12 +270,20 @@ pub(crate) trait Backend: Sync {
     fn power2round(&self, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
     /// See [`crate::kernels::round::decompose`].
     fn decompose(&self, gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
+    /// See [`crate::kernels::round::high_bits`].
+    fn high_bits(&self, gamma2: i32, r: &mut Coeffs);
+    /// See [`crate::kernels::round::low_bits_below`].
+    fn low_bits_below(&self, gamma2: i32, r: &Coeffs, bound: i32) -> bool;
     /// See [`crate::kernels::round::recompose`].
     fn recompose(&self, gamma2: i32, r1: &Coeffs, r: &mut Coeffs);
     /// See [`crate::kernels::round::make_hint`].
     fn make_hint(&self, gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32;
+    /// See [`crate::kernels::round::make_hint_packed`].
+    fn make_hint_packed(&self, gamma2: i32, r: &[u8; PACKED], z: &mut Coeffs) -> i32;
     /// See [`crate::kernels::round::use_hint`].
     fn use_hint(&self, gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs);
+    /// See [`crate::kernels::round::use_marked_hint`].
+    fn use_marked_hint(&self, gamma2: i32, w: &mut Coeffs);
     /// See [`crate::kernels::norm::places`].
     fn places(&self, w: &Coeffs, out: &mut [i32; PLACES]) -> usize;
     /// See [`crate::kernels::norm::norm_below`].
@@ -278,6 +298,8 @@ pub(crate) trait Backend: Sync {
     fn bit_unpack(&self, bits: u32, b: i32, v: &[u8], out: &mut Coeffs);
     /// See [`crate::kernels::reject::reject_uniform`].
     fn reject_uniform(&self, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
+    /// See [`crate::kernels::reject::mul_add_uniform`].
+    fn mul_add_uniform(&self, bytes: &[u8], b: &Coeffs, sum: &mut [u8; PACKED], done: usize) -> usize;
     /// See [`crate::kernels::reject::reject_bounded`].
     fn reject_bounded(&self, eta: i32, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
     /// [`Lanes::mont_mul`] of each coefficient: a door for the exhaustive tests alone.
@@ -296,13 +318,19 @@ macro_rules! door {
                 ntt::inv_ntt => fn inv_ntt(w: &mut Coeffs);
                 pointwise::dot => fn dot(a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs);
                 ball::add_times_ball => fn add_times_ball(c: &Ball, s: &Small, bound: i32, w: &mut Coeffs) -> bool;
+                pointwise::mul_add => fn mul_add(a: &Coeffs, b: &Coeffs, sum: &mut Coeffs);
+                pointwise::mul_packed => fn mul_packed(a: &[u8; $crate::backend::PACKED], b: &mut Coeffs);
                 pointwise::add => fn add(a: &mut Coeffs, b: &Coeffs);
                 pointwise::sub => fn sub(a: &mut Coeffs, b: &Coeffs);
                 round::power2round => fn power2round(r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
                 round::decompose => fn decompose(gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs);
+                round::high_bits => fn high_bits(gamma2: i32, r: &mut Coeffs);
+                round::low_bits_below => fn low_bits_below(gamma2: i32, r: &Coeffs, bound: i32) -> bool;
                 round::recompose => fn recompose(gamma2: i32, r1: &Coeffs, r: &mut Coeffs);
                 round::make_hint => fn make_hint(gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32;
+                round::make_hint_packed => fn make_hint_packed(gamma2: i32, r: &[u8; $crate::backend::PACKED], z: &mut Coeffs) -> i32;
                 round::use_hint => fn use_hint(gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs);
+                round::use_marked_hint => fn use_marked_hint(gamma2: i32, w: &mut Coeffs);
                 norm::places => fn places(w: &Coeffs, out: &mut [i32; PLACES]) -> usize;
                 norm::norm_below => fn norm_below(w: &Coeffs, bound: i32) -> bool;
                 pack::simple_bit_pack => fn simple_bit_pack(bits: u32, w: &Coeffs, out: &mut [u8]);
@@ -310,6 +338,7 @@ macro_rules! door {
                 pack::simple_bit_unpack => fn simple_bit_unpack(bits: u32, v: &[u8], out: &mut Coeffs);
                 pack::bit_unpack => fn bit_unpack(bits: u32, b: i32, v: &[u8], out: &mut Coeffs);
                 reject::reject_uniform => fn reject_uniform(bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
+                reject::mul_add_uniform => fn mul_add_uniform(bytes: &[u8], b: &Coeffs, sum: &mut [u8; $crate::backend::PACKED], done: usize) -> usize;
                 reject::reject_bounded => fn reject_bounded(eta: i32, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize;
                 #[cfg(test)] probe::mont_mul => fn mont_mul(w: &mut Coeffs, zeta: i32, told: bool);
             }

@@ -2,12 +2,15 @@
 
 use super::params::{Array, D, Params, Q};
 use super::ring::Poly;
-use crate::backend::{PLACES, Room};
+use crate::backend::{Coeffs, PLACES, Room};
 use crate::ct::{Wipe, Wiped};
 
 /// pk = ρ || t1, ten bits a coefficient: writes ρ, and gives the places of t1 for `t1_encode`.
 /// FIPS 204, Algorithm 22, pkEncode.
-pub(crate) fn pk_encode<'a>(rho: &[u8; 32], pk: &'a mut [u8]) -> impl Iterator<Item = &'a mut [u8]> {
+pub(crate) fn pk_encode<'a>(
+    rho: &[u8; 32],
+    pk: &'a mut [u8],
+) -> impl Iterator<Item = &'a mut [u8]> + use<'a> {
     let (first, rest) = pk.split_at_mut(32);
     first.copy_from_slice(rho);
     rest.chunks_exact_mut(32 * 10)
@@ -83,6 +86,82 @@ pub(crate) struct SkParts<P: Params> {
     pub(crate) t0: Wiped<P::K_<Poly>>,
 }
 
+/// An encoded private key in its parts, not unpacked: the places of Algorithm 25.
+#[derive(Clone, Copy)]
+pub(crate) struct SkBytes<'a> {
+    pub(crate) rho: &'a [u8; 32],
+    pub(crate) k: &'a [u8; 32],
+    pub(crate) tr: &'a [u8; 64],
+    pub(crate) s1: &'a [u8],
+    pub(crate) s2: &'a [u8],
+    pub(crate) t0: &'a [u8],
+}
+
+impl<'a> SkBytes<'a> {
+    /// Shapes: sk of `SK_LEN` bytes.
+    pub(crate) fn of<P: Params>(sk: &'a [u8]) -> Self {
+        let (rho, rest) = split::<32>(sk);
+        let (k, rest) = split::<32>(rest);
+        let (tr, rest) = split::<64>(rest);
+        let (s1, rest) = rest.split_at(secret_len::<P>() * P::L);
+        let (s2, t0) = rest.split_at(secret_len::<P>() * P::K);
+        SkBytes { rho, k, tr, s1, s2, t0 }
+    }
+
+    /// Whether all coefficients of s1 and s2 are in [-η, η]: what Algorithm 25 leaves to its caller. `poly` is left as it
+    /// then is.
+    pub(crate) fn is_in_range<P: Params>(&self, room: Room, poly: &mut Coeffs) -> bool {
+        let secrets = self.s1.chunks_exact(secret_len::<P>()).chain(self.s2.chunks_exact(secret_len::<P>()));
+        secrets.fold(true, |ok, bytes| {
+            room.bit_unpack(P::ETA_BITS, P::ETA, bytes, poly);
+            room.norm_below(poly, P::ETA + 1) & ok
+        })
+    }
+}
+
+/// The same, to be written: the places of Algorithm 24.
+pub(crate) struct SkBytesMut<'a> {
+    pub(crate) rho: &'a mut [u8; 32],
+    pub(crate) k: &'a mut [u8; 32],
+    pub(crate) tr: &'a mut [u8; 64],
+    pub(crate) s1: &'a mut [u8],
+    pub(crate) s2: &'a mut [u8],
+    pub(crate) t0: &'a mut [u8],
+}
+
+impl<'a> SkBytesMut<'a> {
+    /// Shapes: sk of `SK_LEN` bytes.
+    pub(crate) fn of<P: Params>(sk: &'a mut [u8]) -> Self {
+        let (rho, rest) = split_mut::<32>(sk);
+        let (k, rest) = split_mut::<32>(rest);
+        let (tr, rest) = split_mut::<64>(rest);
+        let (s1, rest) = rest.split_at_mut(secret_len::<P>() * P::L);
+        let (s2, t0) = rest.split_at_mut(secret_len::<P>() * P::K);
+        SkBytesMut { rho, k, tr, s1, s2, t0 }
+    }
+
+    /// The places of the polynomials of s1, then of s2.
+    pub(crate) fn s1_s2<P: Params>(&mut self) -> impl Iterator<Item = &mut [u8]> {
+        let len = secret_len::<P>();
+        self.s1.chunks_exact_mut(len).chain(self.s2.chunks_exact_mut(len))
+    }
+}
+
+/// Bytes of a polynomial of s1 or s2.
+pub(crate) fn secret_len<P: Params>() -> usize {
+    32 * P::ETA_BITS as usize
+}
+
+/// ρ, and t1, 320 bytes a polynomial: Algorithm 23 without unpacking. Shapes: pk of `PK_LEN` bytes.
+pub(crate) fn pk_bytes(pk: &[u8]) -> (&[u8; 32], &[u8]) {
+    split(pk)
+}
+
+/// Bytes of a polynomial of z.
+pub(crate) fn z_len<P: Params>() -> usize {
+    32 * P::Z_BITS as usize
+}
+
 /// σ = c̃ || z || h.
 /// FIPS 204, Algorithm 26, sigEncode.
 pub(crate) fn sig_encode<P: Params>(room: Room, c_tilde: &P::CTilde, z: &[Poly], h: &[Poly]) -> P::Sig {
@@ -127,35 +206,50 @@ fn hint_bit_pack(room: Room, omega: usize, h: &[Poly], y: &mut [u8]) {
     let mut places = [0; PLACES];
     for (i, h) in h.iter().enumerate() {
         let ones = room.places(&h.0, &mut places);
-        for (y, place) in y[index..omega].iter_mut().zip(&places[..ones]) {
-            *y = *place as u8;
-        }
-        index += ones;
-        y[omega + i] = index as u8;
+        hint_row_pack(omega, i, places[..ones].iter().map(|place| *place as u8), &mut index, y);
     }
+}
+
+/// Row i of Algorithm 20: its places from `index` on, which then counts them too. Bounds: at most ω in all.
+pub(crate) fn hint_row_pack(
+    omega: usize,
+    i: usize,
+    places: impl Iterator<Item = u8>,
+    index: &mut usize,
+    y: &mut [u8],
+) {
+    for (y, place) in y[*index..omega].iter_mut().zip(places) {
+        *y = place;
+        *index += 1;
+    }
+    y[omega + i] = *index as u8;
 }
 
 /// The hint, or `None` where the bytes are not what Algorithm 20 writes: a count that falls or passes ω, places that
 /// do not rise within a polynomial, or bytes other than zero after the last place.
 /// FIPS 204, Algorithm 21, HintBitUnpack.
 fn hint_bit_unpack<P: Params>(y: &[u8], h: &mut P::K_<Poly>) -> Option<()> {
-    let (places, counts) = y.split_at(P::OMEGA);
-    let mut index = 0;
-    for (h, &count) in h.as_mut().iter_mut().zip(counts) {
-        let count = usize::from(count);
-        if count < index || count > P::OMEGA {
-            return None;
-        }
-        let first = index;
-        while index < count {
-            if index > first && places[index - 1] >= places[index] {
-                return None;
-            }
-            h.0[usize::from(places[index])] = 1;
-            index += 1;
+    for (i, h) in h.as_mut().iter_mut().enumerate() {
+        for &place in hint_row::<P>(y, i)? {
+            h.0[usize::from(place)] = 1;
         }
     }
-    places[index..].iter().all(|&place| place == 0).then_some(())
+    hint_ends_in_zeros::<P>(y).then_some(())
+}
+
+/// The places of row i, rising; `None` where its counts or its places are malformed.
+pub(crate) fn hint_row<P: Params>(y: &[u8], i: usize) -> Option<&[u8]> {
+    let (places, counts) = y.split_at_checked(P::OMEGA)?;
+    let first = if i == 0 { 0 } else { *counts.get(i - 1)? };
+    let row = places.get(usize::from(first)..usize::from(*counts.get(i)?))?;
+    row.is_sorted_by(|one, next| one < next).then_some(row)
+}
+
+/// Whether nothing but zeros follows the last place.
+pub(crate) fn hint_ends_in_zeros<P: Params>(y: &[u8]) -> bool {
+    let (places, counts) = y.split_at(P::OMEGA);
+    let last = counts.last().map_or(0, |count| usize::from(*count));
+    places.get(last..).is_some_and(|rest| rest.iter().all(|place| *place == 0))
 }
 
 /// One polynomial of w1, packed for hashing. Shapes: out 32·W1_BITS bytes.
@@ -170,14 +264,19 @@ pub(crate) fn w1_decode<P: Params>(room: Room, bytes: &[u8], w1: &mut Poly) {
 }
 
 /// -t1·2^d, which is what w' is computed with (Algorithm 8, step 9). Bounds: in [0, 2^10); out [0, q).
-pub(crate) fn minus_times_2_pow_d(t1: &Poly) -> Poly {
-    Poly(t1.0.map(|x| {
-        debug_assert!((0..1 << 10).contains(&x)); // and (2^10 - 1)·2^13 = q - 1
-        (Q - (x << D)) & -i32::from(x != 0)
-    }))
+pub(crate) fn minus_times_2_pow_d(t1: &mut Coeffs) {
+    for x in t1 {
+        debug_assert!((0..1 << 10).contains(x)); // and (2^10 - 1)·2^13 = q - 1
+        *x = (Q - (*x << D)) & -i32::from(*x != 0);
+    }
 }
 
 /// The first N bytes and the rest; the caller's types make the slice long enough.
 fn split<const N: usize>(bytes: &[u8]) -> (&[u8; N], &[u8]) {
     bytes.split_first_chunk().expect("key encodings are longer than their fixed parts")
+}
+
+/// The same, to be written.
+fn split_mut<const N: usize>(bytes: &mut [u8]) -> (&mut [u8; N], &mut [u8]) {
+    bytes.split_first_chunk_mut().expect("key encodings are longer than their fixed parts")
 }

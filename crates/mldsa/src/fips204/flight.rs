@@ -127,7 +127,7 @@ fn leave<P: ParameterSet>(place: &mut Option<Passenger<'_, P>>, answer: Result<S
 
 /// Takes a message aboard.
 fn board<'a, P: ParameterSet>(room: Room, order: Order<'a, P>, rho_pp: &mut [u8; 64]) -> Passenger<'a, P> {
-    nonce_seed(room, order.sk, order.mu, order.rnd, rho_pp);
+    nonce_seed(room, &order.sk.k, order.mu, order.rnd, rho_pp);
     Passenger { order, attempts: 0 }
 }
 
@@ -156,7 +156,7 @@ fn sign_one<P: ParameterSet, const A: usize>(
     mut on_reject: impl FnMut(Rejection),
 ) -> Result<Signature<P>, Error> {
     let mut rho_pp = Wiped([0; 64]);
-    nonce_seed(room, sk, mu, rnd, &mut rho_pp);
+    nonce_seed(room, &sk.k, mu, rnd, &mut rho_pp);
     let mut masks = [const { MaskAhead::<P>::BLANK }; A];
     let mut attempts = [const { Attempt::<P>::BLANK }; A];
     let mut scratch = Scratch::BLANK;

@@ -6,6 +6,7 @@
 //! | 1, 6 | [`keygen`] |
 //! | 2, 4, 7 | [`sign`], the loop in [`flight`] |
 //! | 3, 5, 8 | [`verify`] |
+//! | 6, 7, 8 once more, for small memories | [`device`] |
 //! | 9 to 13, 16 to 19 | `kernels::pack` |
 //! | 14, 15 | `kernels::reject` |
 //! | 20 to 28 | [`encode`] |
@@ -13,6 +14,7 @@
 //! | 35 to 40 | [`round`] names them, `kernels::round` computes them |
 //! | 41 to 49 | [`ring`] names them, `kernels::ntt` and `kernels::pointwise` compute them |
 
+pub(crate) mod device;
 pub(crate) mod encode;
 pub(crate) mod flight;
 pub(crate) mod keygen;

@@ -1,6 +1,6 @@
 //! R_q and T_q. Two types, so that a polynomial and its transform cannot be confused.
 
-use crate::backend::{self, Coeffs, PLACES, Room};
+use crate::backend::{self, CacheLine, Coeffs, PACKED, PLACES, Room};
 use crate::ct::Wipe;
 use crate::fips204::params::{HALF_Q, Q};
 
@@ -85,21 +85,21 @@ impl NttPoly {
 /// Coefficient n of X^i·s is s[n - i] for n >= i, and -s[256 + n - i] below (X^256 = -1): the 256 values of (-s, s, -s)
 /// from place 256 - i on. Those of -X^i·s are the 256 from 512 - i on.
 #[derive(Clone)]
-#[repr(align(64))]
 pub(crate) struct Small {
     /// η - s, η + s, η - s.
     bytes: [u8; 3 * 256],
     eta: i32,
+    _line: CacheLine,
 }
 
 impl Small {
     /// The zero polynomial.
-    pub(crate) const ZERO: Small = Small { bytes: [0; 768], eta: 0 };
+    pub(crate) const ZERO: Small = Small { bytes: [0; 768], eta: 0, _line: CacheLine };
 
     /// self = s. Bounds: s canonical, representatives in [-η, η].
-    pub(crate) fn take(&mut self, s: &Poly, eta: i32) {
+    pub(crate) fn take(&mut self, s: &Coeffs, eta: i32) {
         self.eta = eta;
-        for (i, x) in s.0.iter().enumerate() {
+        for (i, x) in s.iter().enumerate() {
             let x = x - (Q & ((HALF_Q - x) >> 31));
             debug_assert!((-eta..=eta).contains(&x));
             let (minus, plus) = ((eta - x) as u8, (eta + x) as u8);
@@ -154,19 +154,56 @@ impl Ball {
         debug_assert!(tau <= 64);
         let mut starts = [0; 64];
         for (start, i) in starts.iter_mut().zip(&places[..tau]) {
-            // X^i·s is what is read from 256 - i on; -X^i·s, from 512 - i on.
-            let minus = c.0[*i as usize & 255] != 1;
-            *start = (256 - i + 256 * i32::from(minus)) as u16;
+            *start = Self::start(*i as usize, c.0[*i as usize & 255]);
         }
         Ball { starts, tau }
     }
 
+    /// Where the window of x·X^i·s begins, x = ±1: that of X^i·s at 256 - i, that of -X^i·s at 512 - i.
+    fn start(i: usize, x: i32) -> u16 {
+        256 - i as u16 + if x == 1 { 0 } else { 256 }
+    }
+
+    /// Nothing, to be written over.
+    pub(crate) const EMPTY: Self = Ball { starts: [0; 64], tau: 0 };
+
+    /// self = c: `new` without room for 256 places. Bounds: at most 64 coefficients that are not zero, ±1.
+    /// Time: shows c, which is public.
+    pub(crate) fn take(&mut self, c: &Coeffs) {
+        self.tau = 0;
+        let places = c.iter().enumerate().filter(|(_, x)| **x != 0);
+        for ((i, x), start) in places.zip(&mut self.starts) {
+            *start = Self::start(i, *x);
+            self.tau += 1;
+        }
+    }
+
+    /// c = self.
+    pub(crate) fn give(&self, c: &mut Coeffs) {
+        *c = [0; 256];
+        for &start in self.starts() {
+            let (i, x) = if start > 256 { (512 - start, Q - 1) } else { (256 - start, 1) };
+            c[usize::from(i) & 255] = x;
+        }
+    }
+
+    /// self = -self.
+    pub(crate) fn negate(&mut self) {
+        for start in &mut self.starts[..self.tau] {
+            *start = Self::opposite(*start);
+        }
+    }
+
+    /// The window of X^i·s begins at 256 - i, in 1..=256; that of -X^i·s, 256 later.
+    fn opposite(start: u16) -> u16 {
+        if start > 256 { start - 256 } else { start + 256 }
+    }
+
     /// -c.
     pub(crate) fn negated(&self) -> Self {
-        // The window of X^i·s begins at 256 - i, in 1..=256; that of -X^i·s, 256 later.
         let mut starts = [0; 64];
         for (minus, start) in starts.iter_mut().zip(self.starts()) {
-            *minus = if *start > 256 { start - 256 } else { start + 256 };
+            *minus = Self::opposite(*start);
         }
         Ball { starts, tau: self.tau }
     }
@@ -174,6 +211,53 @@ impl Ball {
     /// Where the windows begin.
     pub(crate) fn starts(&self) -> &[u16] {
         &self.starts[..self.tau]
+    }
+}
+
+/// A polynomial that is transformed where it is: one place in memory that holds an element of R_q now. To transform it
+/// uses this name for it up, and gives the other.
+pub(crate) struct PolyHere<'a>(pub(crate) &'a mut Coeffs);
+
+/// The same place while it holds an element of T_q.
+pub(crate) struct NttPolyHere<'a>(pub(crate) &'a mut Coeffs);
+
+impl<'a> PolyHere<'a> {
+    /// FIPS 204, Algorithm 41, NTT.
+    pub(crate) fn ntt(self, room: Room) -> NttPolyHere<'a> {
+        room.ntt(self.0);
+        NttPolyHere(self.0)
+    }
+}
+
+impl<'a> NttPolyHere<'a> {
+    /// Of a sum of products, which carries a factor 2^-32.
+    /// FIPS 204, Algorithm 42, NTT^-1.
+    pub(crate) fn inv_ntt(self, room: Room) -> PolyHere<'a> {
+        room.inv_ntt(self.0);
+        PolyHere(self.0)
+    }
+}
+
+/// A polynomial of either ring in 24 bits a coefficient: three quarters of the memory.
+#[derive(Clone)]
+pub struct Packed(pub(crate) [u8; PACKED]);
+
+impl Packed {
+    /// self = w. Bounds: w in [0, 2^24).
+    pub(crate) fn pack(&mut self, room: Room, w: &Coeffs) {
+        room.simple_bit_pack(24, w, &mut self.0);
+    }
+
+    /// w = self.
+    pub(crate) fn unpack(&self, room: Room, w: &mut Coeffs) {
+        room.simple_bit_unpack(24, &self.0, w);
+    }
+}
+
+impl Wipe for Packed {
+    const ZERO: Self = Packed([0; PACKED]);
+    fn wipe(&mut self) {
+        backend::wipe(&mut self.0)
     }
 }
 

@@ -3,12 +3,12 @@
 
 use super::params::{Params, Q};
 use super::ring::{NttPoly, Poly};
-use crate::backend::Room;
+use crate::backend::{Coeffs, Room};
 use crate::ct::Wiped;
 use crate::keccak::{Guest, Shake, Sponge, States, Task, Width};
 
 /// Bytes in a block of SHAKE128, which G is.
-const G_BLOCK: usize = 168;
+pub(crate) const G_BLOCK: usize = 168;
 /// Bytes in a block of SHAKE256, which H is.
 const H_BLOCK: usize = 136;
 
@@ -37,26 +37,18 @@ pub(crate) type BallBlock = [u8; H_BLOCK];
 ///
 /// Shapes: c_tilde λ/4 bytes; block the first bytes of H(c_tilde); c in R_q.
 /// Time: shows c_tilde, which the signature shows; see SECURITY.md for attempts that are rejected.
-pub(crate) fn sample_in_ball<P: Params>(room: Room, c_tilde: &[u8], block: &BallBlock, c: &mut Poly) {
+pub(crate) fn sample_in_ball<P: Params>(room: Room, c_tilde: &[u8], block: &BallBlock, c: &mut Coeffs) {
     let (s, first) = block.split_at(8);
     let mut signs = s.first_chunk().map_or(0, |s| u64::from_le_bytes(*s));
     let mut first = first.iter().copied();
-    // Beyond the block, the hash is asked again from its beginning: less than once in 2^30 challenges at level 87.
-    let mut more: Option<Shake> = None;
+    let mut beyond = H_BLOCK;
     let mut next = || {
         first.next().unwrap_or_else(|| {
-            let ctx = more.get_or_insert_with(|| {
-                let mut ctx = Shake::shake256(room);
-                ctx.absorb([c_tilde]);
-                ctx.squeeze([&mut [0; H_BLOCK]]);
-                ctx
-            });
-            let mut byte = [0];
-            ctx.squeeze([&mut byte]);
-            byte[0]
+            beyond += 1;
+            ball_byte(room, c_tilde, beyond)
         })
     };
-    c.0 = [0; 256];
+    *c = [0; 256];
     for i in 256 - P::TAU..256 {
         let j = loop {
             let j = usize::from(next());
@@ -64,10 +56,32 @@ pub(crate) fn sample_in_ball<P: Params>(room: Room, c_tilde: &[u8], block: &Ball
                 break j;
             }
         };
-        c.0[i] = c.0[j];
-        c.0[j] = if signs & 1 == 0 { 1 } else { Q - 1 };
+        c[i] = c[j];
+        c[j] = if signs & 1 == 0 { 1 } else { Q - 1 };
         signs >>= 1;
     }
+}
+
+/// Byte `n` of H(c̃), counted from 1: beyond the block the hash is asked again from its beginning, less than once in 2^30
+/// challenges at level 87.
+#[cold]
+#[inline(never)]
+fn ball_byte(room: Room, c_tilde: &[u8], n: usize) -> u8 {
+    let mut ctx = Shake::shake256(room);
+    ctx.absorb([c_tilde]);
+    let mut byte = [0];
+    for _ in 0..n {
+        ctx.squeeze([&mut byte]);
+    }
+    byte[0]
+}
+
+/// The first block of H(c̃).
+#[inline(never)]
+pub(crate) fn ball_block(room: Room, c_tilde: &[u8], block: &mut BallBlock) {
+    let mut ctx = Shake::shake256(room);
+    ctx.absorb([c_tilde]);
+    ctx.squeeze([block]);
 }
 
 /// Â, row by row, and a hash beside it: in a room with eight states seven sample and one hashes. `each_row` sees each row
@@ -169,7 +183,7 @@ pub(crate) fn expand_s<P: Params>(
     s1: &mut P::L_<Poly>,
     s2: &mut P::K_<Poly>,
 ) {
-    let mut all = s1.as_mut().iter_mut().chain(s2.as_mut());
+    let mut all = s1.as_mut().iter_mut().chain(s2.as_mut()).map(|poly| &mut poly.0);
     let mut r = 0;
     while r < P::L + P::K {
         r += as_wide_as_fits!(room, P::L + P::K - r, rej_bounded_poly(room, P::ETA, rho_prime, r, &mut all));
@@ -179,12 +193,12 @@ pub(crate) fn expand_s<P: Params>(
 /// The next N polynomials, sampled from ρ' || r, ρ' || r + 1, …; those past the last are left out.
 /// FIPS 204, Algorithm 11, IntegerToBytes (the counters).
 /// FIPS 204, Algorithm 31, RejBoundedPoly.
-fn rej_bounded_poly<'a, const N: usize>(
+pub(crate) fn rej_bounded_poly<'a, const N: usize>(
     room: Room,
     eta: i32,
     rho_prime: &[u8; 64],
     r: usize,
-    polys: &mut impl Iterator<Item = &'a mut Poly>,
+    polys: &mut impl Iterator<Item = &'a mut Coeffs>,
 ) where
     States<N>: Width<N>,
 {
@@ -192,14 +206,14 @@ fn rej_bounded_poly<'a, const N: usize>(
     ctx.absorb([&rho_prime[..]; N]);
     let counters: [[u8; 2]; N] = core::array::from_fn(|n| (r as u16 + n as u16).to_le_bytes());
     ctx.absorb(counters.each_ref().map(|counter| &counter[..]));
-    let mut polys: [Option<&mut Poly>; N] = core::array::from_fn(|_| polys.next());
+    let mut polys: [Option<&mut Coeffs>; N] = core::array::from_fn(|_| polys.next());
     let mut filled = polys.each_ref().map(|poly| if poly.is_some() { 0 } else { 256 });
     let mut blocks = Wiped([[0; H_BLOCK]; N]);
     while filled.iter().any(|&f| f < 256) {
         ctx.squeeze(blocks.each_mut().map(|block| &mut block[..]));
         for ((poly, block), filled) in polys.iter_mut().zip(blocks.iter()).zip(&mut filled) {
             if let Some(poly) = poly {
-                *filled = room.reject_bounded(eta, block, &mut poly.0, *filled);
+                *filled = room.reject_bounded(eta, block, poly, *filled);
             }
         }
     }
@@ -247,6 +261,43 @@ where
     for (v, mask) in v.iter().zip(masks.into_iter().flatten()) {
         room.bit_unpack(P::Z_BITS, P::GAMMA1, &v[..32 * P::Z_BITS as usize], &mut mask.y.0);
     }
+}
+
+/// The bytes of one polynomial of a mask before they are unpacked: BitUnpack(v, γ1 - 1, γ1) is y[r] where the counter is κ + r.
+/// FIPS 204, Algorithm 34, ExpandMask.
+///
+/// Shapes: v of 32·`Z_BITS` bytes.
+pub(crate) fn mask_bytes(room: Room, rho_pp: &[u8; 64], counter: u16, v: &mut [u8]) {
+    let mut ctx = Shake::shake256(room);
+    ctx.absorb([rho_pp]);
+    ctx.absorb([&counter.to_le_bytes()]);
+    ctx.squeeze([v]);
+}
+
+/// One entry of Â while it goes by: `each_piece` sees the hash's bytes, and says how many coefficients it has.
+/// FIPS 204, Algorithm 30, RejNTTPoly.
+/// FIPS 204, Algorithm 32, ExpandA (which entry).
+///
+/// Shapes: entry (r, s), sampled from ρ || s || r; pieces of PIECE bytes, a multiple of 24.
+pub(crate) fn entry_by_pieces<const PIECE: usize>(
+    room: Room,
+    rho: &[u8; 32],
+    (r, s): (usize, usize),
+    mut each_piece: impl FnMut(&[u8], usize) -> usize,
+) {
+    let mut ctx = Shake::shake128(room);
+    ctx.absorb([rho]);
+    ctx.absorb([&[s as u8, r as u8]]);
+    let (mut piece, mut filled) = ([0; PIECE], 0);
+    while filled < 256 {
+        ctx.squeeze([&mut piece]);
+        filled = each_piece(&piece, filled);
+    }
+}
+
+/// One entry of Â. See [`entry_by_pieces`].
+pub(crate) fn rej_ntt_entry(room: Room, rho: &[u8; 32], entry: (usize, usize), out: &mut Coeffs) {
+    entry_by_pieces::<G_BLOCK>(room, rho, entry, |piece, filled| room.reject_uniform(piece, out, filled));
 }
 
 /// ρ'' || counter.

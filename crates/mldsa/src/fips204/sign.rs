@@ -38,16 +38,10 @@ pub(crate) const COMMITMENT_MAX: usize = 64 + 1024;
 ///
 /// Shapes: mu 64 bytes; rnd 32 bytes, zeros for the deterministic variant.
 /// Differs from the standard: μ is computed by the caller (step 6); s1, s2, t̂0 and Â come with the key (steps 1 to 5).
-pub(crate) fn nonce_seed<P: ParameterSet>(
-    room: Room,
-    sk: &ExpandedSigningKey<P>,
-    mu: &[u8; 64],
-    rnd: &[u8; 32],
-    rho_pp: &mut [u8; 64],
-) {
+pub(crate) fn nonce_seed(room: Room, k: &[u8; 32], mu: &[u8; 64], rnd: &[u8; 32], rho_pp: &mut [u8; 64]) {
     // 7: ρ'' ← H(K || rnd || μ, 64)
     let mut ctx = Shake::shake256(room);
-    ctx.absorb([&*sk.k]);
+    ctx.absorb([k]);
     ctx.absorb([rnd]);
     ctx.absorb([mu]);
     ctx.squeeze([rho_pp]);
@@ -193,7 +187,7 @@ pub(crate) fn respond<P: ParameterSet>(
     let (c_tilde, block) = declassify((c_tilde.clone(), *block));
     // 16: c ← SampleInBall(c̃)
     let mut c = Poly::ZERO;
-    sample_in_ball::<P>(room, c_tilde.as_ref(), &block, &mut c);
+    sample_in_ball::<P>(room, c_tilde.as_ref(), &block, &mut c.0);
     let ball = Ball::new(room, &c);
     let minus_ball = ball.negated();
     for (s2, w0) in sk.s2.as_ref().iter().zip(w0.as_mut()) {
@@ -242,6 +236,6 @@ pub(crate) fn respond<P: ParameterSet>(
 
 /// Whether an attempt passes a check. Which check refuses may be shown, and at which polynomial: a refused attempt is
 /// independent of the next (section 3.2), and what its polynomials would have been is wiped.
-fn passes(check: bool) -> bool {
+pub(crate) fn passes(check: bool) -> bool {
     declassify(check)
 }

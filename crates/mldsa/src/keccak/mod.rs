@@ -20,7 +20,7 @@ pub(crate) use sponge::{Shake, Sponge, Width, read};
 /// N Keccak states side by side: word x + 5y of state n is `.0[x + 5y][n]`, in the form that
 /// [`inward`](crate::backend::inward) gives it.
 #[derive(Clone)]
-#[repr(align(64))]
+#[cfg_attr(target_pointer_width = "64", repr(align(64)))] // memory for nothing where there are no vector registers
 pub(crate) struct States<const N: usize>(pub(crate) [[u64; N]; 25]);
 
 impl<const N: usize> Wipe for States<N> {

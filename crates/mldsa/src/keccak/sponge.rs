@@ -96,6 +96,12 @@ where
         Self::with(room, 200 - (n >> 2), 0x06)
     }
 
+    /// A sponge of its own domain: what comes after the input before the padding (SP 800-185, 3.3).
+    #[cfg(feature = "kmac")]
+    pub(crate) fn padded_by(room: Room, rate: usize, suffix: u8) -> Self {
+        Self::with(room, rate, suffix)
+    }
+
     fn with(room: Room, rate: usize, suffix: u8) -> Self {
         Self { states: States([[0; N]; 25]), rate, position: 0, suffix, squeezing: false, room }
     }

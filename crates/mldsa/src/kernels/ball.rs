@@ -1,7 +1,7 @@
 //! Products with the challenge: τ coefficients ±1 times small ones are shifts and sums of bytes, which cost less than
 //! three transforms (Zheng et al., arXiv 2306.01989, have the idea).
 
-use crate::backend::{Coeffs, Lanes, wipe};
+use crate::backend::{CacheLine, Coeffs, Lanes, wipe};
 use crate::fips204::params::Q;
 use crate::fips204::ring::{Ball, Small};
 use crate::kernels::norm::beyond;
@@ -10,8 +10,7 @@ use crate::kernels::norm::beyond;
 const TILE: usize = 4;
 
 /// The sums of all coefficients, aligned to a cache line.
-#[repr(align(64))]
-struct Sums([u8; 256]);
+struct Sums([u8; 256], #[allow(dead_code, reason = "its alignment counts")] CacheLine);
 
 /// w <- w + c·s in R_q; returns whether ‖w‖∞ < bound then.
 /// FIPS 204, Algorithm 7, ML-DSA.Sign_internal (steps 18 to 21, and the checks of step 23).
@@ -28,7 +27,7 @@ pub(crate) fn add_times_ball<V: Lanes>(
 ) -> bool {
     let (q, limit) = (V::splat(room, Q), V::splat(room, bound - 1));
     let mut over = V::splat(room, 0);
-    let mut sums = Sums([0; 256]);
+    let mut sums = Sums([0; 256], CacheLine);
     let bytes = &mut sums.0;
     let mut rest = c.starts();
     loop {

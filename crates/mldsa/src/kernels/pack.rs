@@ -3,7 +3,7 @@
 //! FIPS 204 writes packing as strings of single bits (Algorithms 9, 10, 12, 13). The same bytes come out of writing each
 //! coefficient little-endian at its bit offset, which is what these loops do, eight or sixteen coefficients at a time.
 
-use crate::backend::{Coeffs, Lanes};
+use crate::backend::{Coeffs, Lanes, ONE_LANE};
 use crate::fips204::params::Q;
 
 /// FIPS 204, Algorithm 9, IntegerToBits.
@@ -92,9 +92,12 @@ macro_rules! by_width {
 /// Coefficients in [0, 2^bits) to 32·bits bytes.
 /// FIPS 204, Algorithm 16, SimpleBitPack.
 ///
-/// Bounds: bits in {4, 6, 10} (w1 at γ2 = (q-1)/32, at (q-1)/88; t1).
+/// Bounds: bits in {4, 6, 10} (w1 at γ2 = (q-1)/32, at (q-1)/88; t1), and 24 (polynomials that a small memory keeps).
 #[inline(always)]
 pub(crate) fn simple_bit_pack<V: Lanes>(room: V::Room, bits: u32, w: &Coeffs, out: &mut [u8]) {
+    if bits == 24 {
+        return write::<i32, 24>(ONE_LANE, w, |x| x, out);
+    }
     by_width!(bits, write(room, w, |x| x, out), 4, 6, 10)
 }
 
@@ -111,10 +114,10 @@ pub(crate) fn bit_pack<V: Lanes>(room: V::Room, bits: u32, b: i32, w: &Coeffs, o
 /// 32·bits bytes to coefficients in [0, 2^bits).
 /// FIPS 204, Algorithm 18, SimpleBitUnpack.
 ///
-/// Bounds: bits in {4, 6, 10}, as above.
+/// Bounds: bits in {4, 6, 10, 24}, as above.
 #[inline(always)]
 pub(crate) fn simple_bit_unpack<V: Lanes>(room: V::Room, bits: u32, v: &[u8], out: &mut Coeffs) {
-    by_width!(bits, read(room, v, |x| x, out), 4, 6, 10)
+    by_width!(bits, read(room, v, |x| x, out), 4, 6, 10, 24)
 }
 
 /// 32·bits bytes to coefficients b - x, x in [0, 2^bits), canonical in [0, q).

@@ -1,6 +1,6 @@
 //! Sums and products, coefficient by coefficient.
 
-use crate::backend::{Coeffs, Lanes};
+use crate::backend::{Coeffs, Lanes, PACKED};
 use crate::fips204::params::Q;
 use crate::fips204::ring::NttPoly;
 
@@ -47,6 +47,34 @@ fn add_products<V: Lanes>(room: V::Room, sums: &mut [V::Wide; TILE], a: &NttPoly
     let cells = V::cells(&a.0)[first..].iter().zip(&V::cells(&b.0)[first..]);
     for (sum, (a, b)) in sums.iter_mut().zip(cells) {
         *sum = V::add_wide(*sum, V::load(room, a).mul_wide(V::load(room, b)));
+    }
+}
+
+/// sum <- sum + a ∘ b in T_q, the product times 2^-32: `dot`, one product at a time.
+/// FIPS 204, Algorithm 45, MultiplyNTT.
+///
+/// Bounds: in and out [0, q).
+#[inline(always)]
+pub(crate) fn mul_add<V: Lanes>(room: V::Room, a: &Coeffs, b: &Coeffs, sum: &mut Coeffs) {
+    let q = V::splat(room, Q);
+    for ((a, b), sum) in V::cells(a).iter().zip(V::cells(b)).zip(V::cells_mut(sum)) {
+        let product = V::mont_reduce(room, V::load(room, a).mul_wide(V::load(room, b)));
+        (V::load(room, sum) - q + product.add_q_if_negative(q)).add_q_if_negative(q).store(sum);
+    }
+}
+
+/// b <- a ∘ b in T_q, times 2^-32, where a is packed in 24 bits a coefficient.
+/// FIPS 204, Algorithm 45, MultiplyNTT.
+///
+/// Bounds: in and out [0, q).
+#[inline(always)]
+pub(crate) fn mul_packed<V: Lanes>(room: V::Room, a: &[u8; PACKED], b: &mut Coeffs) {
+    let q = V::splat(room, Q);
+    let bytes = (V::N * V::GROUP * 24) >> 3;
+    for (cells, a) in V::cells_mut(b).chunks_exact_mut(V::GROUP).zip(a.chunks_exact(bytes)) {
+        for (a, cell) in V::unpack::<24>(room, a).as_ref().iter().zip(cells) {
+            V::mont_reduce(room, a.mul_wide(V::load(room, cell))).add_q_if_negative(q).store(cell);
+        }
     }
 }
 

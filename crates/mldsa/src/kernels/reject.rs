@@ -1,6 +1,6 @@
 //! Rejection sampling from a hash's output.
 
-use crate::backend::{Coeffs, Lanes, ONE_LANE};
+use crate::backend::{Coeffs, Lanes, ONE_LANE, PACKED};
 use crate::ct::declassify;
 use crate::fips204::params::Q;
 
@@ -49,6 +49,46 @@ pub(crate) fn reject_uniform<V: Lanes>(
     filled: usize,
 ) -> usize {
     reject::<V, 24>(room, 0, bytes, out, filled)
+}
+
+/// Takes coefficients uniform in [0, q) as `reject_uniform` does, and keeps none: each is multiplied with the coefficient of
+/// b in its place, and the product, times 2^-32, added to the sum. Returns the number of places that are done.
+///
+/// So an entry of Â needs no memory. Bytes that hold 256 numbers below q are a packed polynomial: all are taken.
+///
+/// Shapes: bytes: a multiple of 3; sum: 24 bits a coefficient.
+/// Bounds: `done` <= 256; b and sum in [0, q), out [0, q).
+/// Time: independent of b and of the sum; shows which numbers were rejected, which are public.
+/// One lane in every room: wide ones have the memory to do without this.
+#[inline(always)]
+pub(crate) fn mul_add_uniform<V: Lanes>(
+    _: V::Room,
+    bytes: &[u8],
+    b: &Coeffs,
+    sum: &mut [u8; PACKED],
+    done: usize,
+) -> usize {
+    debug_assert!(done <= 256);
+    let mut places = b.iter().zip(sum.as_chunks_mut::<3>().0).skip(done);
+    let Some(mut place) = places.next() else { return done };
+    let mut done = done;
+    for [low, middle, high] in bytes.as_chunks::<3>().0 {
+        let a = coeff_from_three_bytes::<i32>(ONE_LANE, i32::from_le_bytes([*low, *middle, *high, 0]));
+        if a >= Q {
+            continue;
+        }
+        let (b, sum) = place;
+        let product = i32::mont_reduce(ONE_LANE, a.mul_wide(*b)).add_q_if_negative(Q);
+        let old = i32::from_le_bytes([sum[0], sum[1], sum[2], 0]);
+        debug_assert!((0..Q).contains(b) && old < Q);
+        [sum[0], sum[1], sum[2], _] = (old - Q + product).add_q_if_negative(Q).to_le_bytes();
+        done += 1;
+        match places.next() {
+            Some(next) => place = next,
+            None => return done,
+        }
+    }
+    done
 }
 
 /// Takes coefficients uniform in [-η, η] from half bytes until the bytes or the places run out.

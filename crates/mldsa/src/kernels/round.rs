@@ -1,6 +1,6 @@
 //! High-order and low-order bits, and hints.
 
-use crate::backend::{Coeffs, Lanes};
+use crate::backend::{Coeffs, Lanes, PACKED};
 use crate::fips204::params::{D, GAMMA2_32, GAMMA2_88, HALF_Q, Q};
 
 /// r -> (r1, r0) with r = r1·2^d + r0 mod q and r0 in (-2^(d-1), 2^(d-1)], stored in [0, q).
@@ -63,6 +63,49 @@ pub(crate) fn decompose<V: Lanes>(room: V::Room, gamma2: i32, r: &Coeffs, r1: &m
     }
 }
 
+/// r -> HighBits(r), in place.
+/// FIPS 204, Algorithm 37, HighBits.
+///
+/// Bounds: in 0 <= r < q; out 0 <= r1 < (q-1)/(2γ2).
+/// Time: independent of r.
+#[inline(always)]
+pub(crate) fn high_bits<V: Lanes>(room: V::Room, gamma2: i32, r: &mut Coeffs) {
+    #[inline(always)]
+    fn inner<V: Lanes, const G: i32>(room: V::Room, r: &mut Coeffs) {
+        for r in V::cells_mut(r) {
+            split::<V, G>(room, V::load(room, r)).0.store(r);
+        }
+    }
+    match gamma2 {
+        GAMMA2_32 => inner::<V, GAMMA2_32>(room, r),
+        _ => inner::<V, GAMMA2_88>(room, r),
+    }
+}
+
+/// ‖LowBits(r)‖∞ < bound.
+/// FIPS 204, Algorithm 38, LowBits.
+///
+/// Bounds: in 0 <= r < q, 0 < bound <= γ2.
+/// Time: independent of r; the answer alone is shown.
+#[inline(always)]
+pub(crate) fn low_bits_below<V: Lanes>(room: V::Room, gamma2: i32, r: &Coeffs, bound: i32) -> bool {
+    #[inline(always)]
+    fn inner<V: Lanes, const G: i32>(room: V::Room, r: &Coeffs, bound: i32) -> bool {
+        let limit = V::splat(room, bound - 1);
+        let mut over = V::splat(room, 0);
+        for r in V::cells(r) {
+            let (_, r0) = split::<V, G>(room, V::load(room, r));
+            let negative = r0.sar::<31>();
+            over = over | (limit - ((r0 ^ negative) - negative)).sar::<31>();
+        }
+        !over.any()
+    }
+    match gamma2 {
+        GAMMA2_32 => inner::<V, GAMMA2_32>(room, r, bound),
+        _ => inner::<V, GAMMA2_88>(room, r, bound),
+    }
+}
+
 /// r0 -> r1·2γ2 + r0 mod q: what Decompose took apart.
 ///
 /// Bounds: in 0 <= r1 < (q-1)/(2γ2), 0 <= r0 < q; out [0, q).
@@ -82,13 +125,12 @@ pub(crate) fn recompose<V: Lanes>(room: V::Room, gamma2: i32, r1: &Coeffs, r: &m
 pub(crate) fn make_hint<V: Lanes>(room: V::Room, gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32 {
     #[inline(always)]
     fn inner<V: Lanes, const G: i32>(room: V::Room, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32 {
-        let (zero, one, q) = (V::splat(room, 0), V::splat(room, 1), V::splat(room, Q));
-        let mut weight = zero;
+        let q = V::splat(room, Q);
+        let mut weight = V::splat(room, 0);
         for ((z, r), h) in V::cells(z).iter().zip(V::cells(r)).zip(V::cells_mut(h)) {
             let r = V::load(room, r);
             let sum = (r + V::load(room, z) - q).add_q_if_negative(q);
-            let differ = split::<V, G>(room, r).0 ^ split::<V, G>(room, sum).0;
-            let hint = (zero - differ).sar::<31>() & one;
+            let hint = differ::<V, G>(room, r, sum);
             weight = weight + hint;
             hint.store(h);
         }
@@ -100,6 +142,46 @@ pub(crate) fn make_hint<V: Lanes>(room: V::Room, gamma2: i32, z: &Coeffs, r: &Co
     }
 }
 
+/// 1 where r and s have different high bits, 0 elsewhere.
+#[inline(always)]
+fn differ<V: Lanes, const G: i32>(room: V::Room, r: V, s: V) -> V {
+    let differ = split::<V, G>(room, r).0 ^ split::<V, G>(room, s).0;
+    (V::splat(room, 0) - differ).sar::<31>() & V::splat(room, 1)
+}
+
+/// z -> h = MakeHint(-z, r + z), in place: 1 where adding z to r changes the high bits. Returns the number of ones.
+/// FIPS 204, Algorithm 39, MakeHint.
+///
+/// Shapes: r packed in 24 bits a coefficient.
+/// Bounds: in 0 <= z, r < q; out h in {0, 1}.
+#[inline(always)]
+pub(crate) fn make_hint_packed<V: Lanes>(
+    room: V::Room,
+    gamma2: i32,
+    r: &[u8; PACKED],
+    z: &mut Coeffs,
+) -> i32 {
+    #[inline(always)]
+    fn inner<V: Lanes, const G: i32>(room: V::Room, r: &[u8; PACKED], z: &mut Coeffs) -> i32 {
+        let q = V::splat(room, Q);
+        let mut weight = V::splat(room, 0);
+        let bytes = (V::N * V::GROUP * 24) >> 3;
+        for (cells, r) in V::cells_mut(z).chunks_exact_mut(V::GROUP).zip(r.chunks_exact(bytes)) {
+            for (r, z) in V::unpack::<24>(room, r).as_ref().iter().zip(cells) {
+                let sum = (*r + V::load(room, z) - q).add_q_if_negative(q);
+                let hint = differ::<V, G>(room, *r, sum);
+                weight = weight + hint;
+                hint.store(z);
+            }
+        }
+        weight.sum()
+    }
+    match gamma2 {
+        GAMMA2_32 => inner::<V, GAMMA2_32>(room, r, z),
+        _ => inner::<V, GAMMA2_88>(room, r, z),
+    }
+}
+
 /// The high bits of r, moved by one where h is 1: up if r0 > 0, down otherwise, modulo m = (q-1)/(2γ2).
 /// FIPS 204, Algorithm 40, UseHint.
 ///
@@ -108,20 +190,48 @@ pub(crate) fn make_hint<V: Lanes>(room: V::Room, gamma2: i32, z: &Coeffs, r: &Co
 pub(crate) fn use_hint<V: Lanes>(room: V::Room, gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs) {
     #[inline(always)]
     fn inner<V: Lanes, const G: i32>(room: V::Room, h: &Coeffs, r: &Coeffs, out: &mut Coeffs) {
-        let m = const { if G == GAMMA2_32 { 16 } else { 44 } }; // (q-1)/(2γ2)
-        let (zero, one, m, last) =
-            (V::splat(room, 0), V::splat(room, 1), V::splat(room, m), V::splat(room, m - 1));
         for ((h, r), out) in V::cells(h).iter().zip(V::cells(r)).zip(V::cells_mut(out)) {
-            let (r1, r0) = split::<V, G>(room, V::load(room, r));
-            let positive = (zero - r0).sar::<31>() & one; // r0 > 0
-            let step = positive + positive - one;
-            let moved = r1 + (step & (zero - V::load(room, h)));
-            let moved = moved + (moved.sar::<31>() & m);
-            (moved - ((last - moved).sar::<31>() & m)).store(out);
+            moved::<V, G>(room, V::load(room, h), V::load(room, r)).store(out);
         }
     }
     match gamma2 {
         GAMMA2_32 => inner::<V, GAMMA2_32>(room, h, r, out),
         _ => inner::<V, GAMMA2_88>(room, h, r, out),
+    }
+}
+
+/// `use_hint` of one vector.
+#[inline(always)]
+fn moved<V: Lanes, const G: i32>(room: V::Room, h: V, r: V) -> V {
+    let m = const { if G == GAMMA2_32 { 16 } else { 44 } }; // (q-1)/(2γ2)
+    let (zero, one, m, last) =
+        (V::splat(room, 0), V::splat(room, 1), V::splat(room, m), V::splat(room, m - 1));
+    let (r1, r0) = split::<V, G>(room, r);
+    let positive = (zero - r0).sar::<31>() & one; // r0 > 0
+    let step = positive + positive - one;
+    let moved = r1 + (step & (zero - h));
+    let moved = moved + (moved.sar::<31>() & m);
+    moved - ((last - moved).sar::<31>() & m)
+}
+
+/// The bit above a coefficient where its hint goes along.
+pub(crate) const MARK: i32 = 1 << 24;
+
+/// w -> UseHint(h, r) where w = r + h·2^24, in place.
+/// FIPS 204, Algorithm 40, UseHint.
+///
+/// Bounds: in h in {0, 1}, 0 <= r < q; out [0, m).
+#[inline(always)]
+pub(crate) fn use_marked_hint<V: Lanes>(room: V::Room, gamma2: i32, w: &mut Coeffs) {
+    #[inline(always)]
+    fn inner<V: Lanes, const G: i32>(room: V::Room, w: &mut Coeffs) {
+        for w in V::cells_mut(w) {
+            let marked = V::load(room, w);
+            moved::<V, G>(room, marked.sar::<24>(), marked & V::splat(room, MARK - 1)).store(w);
+        }
+    }
+    match gamma2 {
+        GAMMA2_32 => inner::<V, GAMMA2_32>(room, w),
+        _ => inner::<V, GAMMA2_88>(room, w),
     }
 }

@@ -1,7 +1,7 @@
 //! A room that computes wrongly once: an inner room behind a door that counts the calls, and at one of them flips a bit of
 //! what the inner room answers, or does not ask it. It can also refuse attempts of signing. Each thread has its own.
 
-use crate::backend::{Backend, Coeffs, PLACES, Room};
+use crate::backend::{Backend, Coeffs, PACKED, PLACES, Room};
 use crate::fips204::ring::{Ball, NttPoly, Small};
 use crate::keccak::States;
 use std::cell::Cell;
@@ -182,6 +182,16 @@ impl Backend for Faulty {
             (inner, Some(Fault::Flip(_))) => !inner.norm_below(w, bound),
         }
     }
+    fn low_bits_below(&self, gamma2: i32, r: &Coeffs, bound: i32) -> bool {
+        if refuses(self.plan()) {
+            return false;
+        }
+        match self.turn() {
+            (inner, None) => inner.low_bits_below(gamma2, r, bound),
+            (_, Some(Fault::Skip)) => true,
+            (inner, Some(Fault::Flip(_))) => !inner.low_bits_below(gamma2, r, bound),
+        }
+    }
     fn add_times_ball(&self, c: &Ball, s: &Small, bound: i32, w: &mut Coeffs) -> bool {
         if refuses(self.plan()) {
             return false;
@@ -206,10 +216,16 @@ impl Backend for Faulty {
         fn ntt(w: &mut Coeffs), w[..];
         fn inv_ntt(w: &mut Coeffs), w[..];
         fn dot(a: &[NttPoly], b: &[NttPoly], more: Option<(&NttPoly, &NttPoly)>, out: &mut Coeffs), out[..];
+        fn mul_add(a: &Coeffs, b: &Coeffs, sum: &mut Coeffs), sum[..];
+        fn mul_packed(a: &[u8; PACKED], b: &mut Coeffs), b[..];
         fn add(a: &mut Coeffs, b: &Coeffs), a[..];
         fn sub(a: &mut Coeffs, b: &Coeffs), a[..];
         fn power2round(r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs), r1[..], r0[..];
         fn decompose(gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs), r1[..], r0[..];
+        fn high_bits(gamma2: i32, r: &mut Coeffs), r[..];
+        fn make_hint_packed(gamma2: i32, r: &[u8; PACKED], z: &mut Coeffs) -> i32 = 0, z[..];
+        fn use_marked_hint(gamma2: i32, w: &mut Coeffs), w[..];
+        fn mul_add_uniform(bytes: &[u8], b: &Coeffs, sum: &mut [u8; PACKED], done: usize) -> usize = done, sum[..];
         fn recompose(gamma2: i32, r1: &Coeffs, r: &mut Coeffs), r[..];
         fn make_hint(gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32 = 0, h[..];
         fn use_hint(gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs), out[..];

@@ -6,6 +6,7 @@ mod agree;
 mod attempts;
 mod ball;
 mod batch;
+mod device;
 mod exhaustive;
 mod faults;
 pub(crate) mod faulty;
@@ -246,7 +247,7 @@ fn products_with_the_challenge_are_those_of_the_schoolbook() {
         let any = core::array::from_fn(|_| model::mod_q((chance.next() % (2 * eta + 1)) as i64 - eta as i64));
         for s in [[eta as i32; 256], [Q - eta as i32; 256], any] {
             let mut small = Small::ZERO;
-            small.take(&Poly(s), eta as i32);
+            small.take(&s, eta as i32);
             let mut back = Poly::ZERO;
             small.give(&mut back);
             assert_eq!(back.0, s);

@@ -17,7 +17,7 @@ fn wiped_values_are_zeros() {
     states.wipe();
     assert_eq!(states.0, [[0; 8]; 25]);
     let mut small = Small::ZERO;
-    small.take(&Poly([1; 256]), 2);
+    small.take(&[1; 256], 2);
     small.wipe();
     for start in [0, 256, 512] {
         assert_eq!(*small.window(start), [0; 256]);

@@ -8,6 +8,7 @@
 //! | module | holds |
 //! | --- | --- |
 //! | [`subject`] | what is examined: the door to an implementation, and ours behind it |
+//! | [`device`] | the door to our engine in a small memory |
 //! | [`examiner`] | puts a case to the subject; after each refusal a good case must still pass |
 //! | [`report`] | counts and how they are printed |
 //! | [`format`] | from bytes to the reader of its format |
@@ -20,6 +21,7 @@ pub mod acvp;
 pub mod bytes;
 pub mod cctv;
 pub mod crafted;
+pub mod device;
 pub mod examiner;
 pub mod format;
 pub mod fresh;

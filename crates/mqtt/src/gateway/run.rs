@@ -455,6 +455,9 @@ impl Turn<'_> {
     fn write(&mut self) {
         let Some(link) = &mut self.link else { return self.out.clear() };
         let mut packets = Vec::with_capacity(self.out.len());
+        if matches!(self.out.first(), Some(Packet::Subscribe { .. })) {
+            packets.push(self.out.remove(0));
+        }
         while self.in_flight.len() < link.receive_maximum {
             let Some(id) = self.unsent.pop_front() else { break };
             let Some(owed) = self.store.owed(id) else { continue };

@@ -3,6 +3,8 @@
 
 mod broker;
 mod flow;
+mod hostile;
+mod negative;
 mod place;
 mod restarts;
 mod state;

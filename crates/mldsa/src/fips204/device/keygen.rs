@@ -1,0 +1,137 @@
+//! Algorithm 6 in a small memory.
+
+use super::memory::{Memory, mul_add_streamed};
+use crate::backend::{Coeffs, Room};
+use crate::ct::{Wipe, Wiped, declassify_all};
+use crate::fips204::encode::{SkBytesMut, pk_encode, secret_len};
+use crate::fips204::params::{Array, D, Params};
+use crate::fips204::ring::{NttPolyHere, Packed, PolyHere};
+use crate::fips204::sample::{G_BLOCK, rej_bounded_poly};
+use crate::keccak::Shake;
+
+/// What key generation works in. Zeros between calls.
+pub(crate) struct KeygenMemory<P: Params, M: Memory> {
+    /// Rows of Â·s1.
+    pub(crate) sums: M::Rows<P>,
+    pub(crate) poly: Coeffs,
+    pub(crate) rho_prime: [u8; 64],
+}
+
+impl<P: Params, M: Memory> KeygenMemory<P, M> {
+    /// Zeros, to be written over.
+    pub(crate) const BLANK: Self =
+        KeygenMemory { sums: <M::Rows<P> as Wipe>::ZERO, poly: [0; 256], rho_prime: [0; 64] };
+
+    pub(crate) fn wipe(&mut self) {
+        self.sums.wipe();
+        self.poly.wipe();
+        self.rho_prime.wipe();
+    }
+}
+
+/// The encoded keys of the seed ξ.
+/// FIPS 204, Algorithm 6, ML-DSA.KeyGen_internal.
+///
+/// Shapes: pk of `PK_LEN` bytes, sk of `SK_LEN` bytes.
+/// Time: independent of ξ, but for the rejections in ExpandA (public) and ExpandS (which say nothing of what is taken).
+/// Differs from the standard: s1 and s2 are packed as soon as they are sampled, and unpacked where they are needed; each
+/// entry of Â is used once, and never stored.
+pub(crate) fn keygen_internal<P: Params, M: Memory>(
+    room: Room,
+    memory: &mut KeygenMemory<P, M>,
+    xi: &[u8; 32],
+    pk: &mut [u8],
+    sk: &mut [u8],
+) {
+    let mut sk = SkBytesMut::of::<P>(sk);
+    // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
+    expand_seed::<P>(room, xi, sk.rho, &mut memory.rho_prime, sk.k);
+    declassify_all(&*sk.rho); // the first 32 bytes of the public key
+    // 4: (s1, s2) ← ExpandS(ρ')
+    secrets::<P, M>(room, memory, &mut sk);
+    let mut t1 = pk_encode(sk.rho, &mut *pk);
+    let width = <M::Rows<P> as Array<Packed>>::LEN;
+    for first in (0..P::K).step_by(width) {
+        // 5, but for s2: Â ∘ NTT(s1)
+        products::<P, M>(room, memory, &sk, first);
+        for (r, t1) in (first..P::K.min(first + width)).zip(&mut t1) {
+            // 5 to 8
+            halves::<P, M>(room, memory, &mut sk, (r, r - first), t1);
+        }
+    }
+    drop(t1);
+    // 9: tr ← H(pk, 64)
+    *sk.tr = Shake::h(room, &[pk]);
+    memory.wipe();
+}
+
+#[inline(never)]
+fn expand_seed<P: Params>(
+    room: Room,
+    xi: &[u8; 32],
+    rho: &mut [u8; 32],
+    rho_prime: &mut [u8; 64],
+    k: &mut [u8; 32],
+) {
+    let mut ctx = Shake::shake256(room);
+    ctx.absorb([xi]);
+    ctx.absorb([&[P::K as u8, P::L as u8]]);
+    ctx.squeeze([rho]);
+    ctx.squeeze([rho_prime]);
+    ctx.squeeze([k]);
+}
+
+/// FIPS 204, Algorithm 33, ExpandS: polynomial by polynomial into the private key.
+#[inline(never)]
+fn secrets<P: Params, M: Memory>(room: Room, memory: &mut KeygenMemory<P, M>, sk: &mut SkBytesMut<'_>) {
+    for (r, bytes) in sk.s1_s2::<P>().enumerate() {
+        let poly = &mut memory.poly;
+        rej_bounded_poly::<1>(room, P::ETA, &memory.rho_prime, r, &mut core::iter::once(&mut *poly));
+        room.bit_pack(P::ETA_BITS, P::ETA, poly, bytes);
+    }
+}
+
+/// The rows of Â ∘ NTT(s1) from `first` on, as many as there are sums.
+#[inline(never)]
+fn products<P: Params, M: Memory>(
+    room: Room,
+    memory: &mut KeygenMemory<P, M>,
+    sk: &SkBytesMut<'_>,
+    first: usize,
+) {
+    memory.sums.wipe();
+    for (s, bytes) in sk.s1.chunks_exact(secret_len::<P>()).enumerate() {
+        room.bit_unpack(P::ETA_BITS, P::ETA, bytes, &mut memory.poly);
+        let s1_hat = PolyHere(&mut memory.poly).ntt(room);
+        for (r, sum) in (first..P::K).zip(memory.sums.as_mut()) {
+            mul_add_streamed::<G_BLOCK>(room, sk.rho, (r, s), &s1_hat, sum);
+        }
+    }
+}
+
+/// Row r of t, whose product is sum `at`, and its two halves as bytes.
+#[inline(never)]
+fn halves<P: Params, M: Memory>(
+    room: Room,
+    memory: &mut KeygenMemory<P, M>,
+    sk: &mut SkBytesMut<'_>,
+    (r, at): (usize, usize),
+    t1_bytes: &mut [u8],
+) {
+    // 5: t ← NTT⁻¹(Â ∘ NTT(s1)) + s2
+    memory.sums.as_ref()[at].unpack(room, &mut memory.poly);
+    let PolyHere(t) = NttPolyHere(&mut memory.poly).inv_ntt(room);
+    let (mut t1, mut t0) = (Wiped([0; 256]), Wiped([0; 256]));
+    let s2 = &mut t0;
+    let len = secret_len::<P>();
+    room.bit_unpack(P::ETA_BITS, P::ETA, &sk.s2[len * r..len * (r + 1)], s2);
+    room.add(t, s2);
+    // 6: (t1, t0) ← Power2Round(t)
+    room.power2round(t, &mut t1, &mut t0);
+    declassify_all(&t1.0); // the public key
+    // 8: pk ← pkEncode(ρ, t1)
+    room.simple_bit_pack(10, &t1, t1_bytes);
+    // 10: sk ← skEncode(ρ, K, tr, s1, s2, t0)
+    let len = 32 * D as usize;
+    room.bit_pack(D, 1 << (D - 1), &t0, &mut sk.t0[len * r..len * (r + 1)]);
+}

@@ -1,0 +1,239 @@
+//! Where the matrix and the sums of its rows live.
+#![allow(
+    private_interfaces,
+    reason = "the traits are reachable by a sealed one alone, whose methods nobody outside can name"
+)]
+
+use crate::backend::{Coeffs, Room};
+use crate::ct::{Wipe, Wiped};
+use crate::fips204::params::{Array, Element, Params};
+use crate::fips204::ring::{NttPoly, NttPolyHere, Packed};
+use crate::fips204::sample::{G_BLOCK, entry_by_pieces, rej_ntt_entry};
+
+/// A choice of memory. Reachable by the public trait `Profile` only, so that nobody adds a fourth.
+pub trait Memory: Copy + Send + Sync + 'static {
+    /// Where Â lives while signing.
+    type Matrix<P: Params>: Matrix<P>;
+    /// The sums of those rows of Â that keygen and verification work at side by side, packed.
+    type Rows<P: Params>: Array<Packed> + Element;
+    /// The name, for `Debug`.
+    const NAME: &'static str;
+    /// Bytes of stack on thumbv7em, at most, at any level.
+    const KEYGEN_STACK: usize;
+    /// The same of signing.
+    const SIGN_STACK: usize;
+    /// The same of verification.
+    const VERIFY_STACK: usize;
+}
+
+/// Signing at full speed: Â in whole words.
+#[derive(Clone, Copy, Debug)]
+pub struct Fast;
+/// Signing at nearly full speed in a half to three quarters of the memory: Â packed.
+#[derive(Clone, Copy, Debug)]
+pub struct Balanced;
+/// The least memory: Â is never stored.
+#[derive(Clone, Copy, Debug)]
+pub struct Small;
+
+impl Memory for Fast {
+    type Matrix<P: Params> = Stored<P>;
+    type Rows<P: Params> = P::K_<Packed>;
+    const NAME: &'static str = "Fast";
+    const KEYGEN_STACK: usize = 2816;
+    const SIGN_STACK: usize = 3072;
+    const VERIFY_STACK: usize = 1280;
+}
+
+impl Memory for Balanced {
+    type Matrix<P: Params> = StoredPacked<P>;
+    type Rows<P: Params> = P::K_<Packed>;
+    const NAME: &'static str = "Balanced";
+    const KEYGEN_STACK: usize = 2816;
+    const SIGN_STACK: usize = 2304;
+    const VERIFY_STACK: usize = 1280;
+}
+
+impl Memory for Small {
+    type Matrix<P: Params> = Streamed;
+    type Rows<P: Params> = [Packed; 1];
+    const NAME: &'static str = "Small";
+    const KEYGEN_STACK: usize = 2816;
+    const SIGN_STACK: usize = 1792;
+    const VERIFY_STACK: usize = 1280;
+}
+
+/// Â, for products entry by entry. Public, like ρ.
+pub trait Matrix<P: Params>: Element {
+    /// How the sum of a row is kept.
+    type Row: Row;
+    /// Makes the whole matrix, where it is kept.
+    /// FIPS 204, Algorithm 32, ExpandA.
+    fn expand(&mut self, room: Room, rho: &[u8; 32]);
+    /// sum <- sum + Â[r, s] ∘ b, times 2^-32.
+    fn mul_add(
+        &self,
+        room: Room,
+        rho: &[u8; 32],
+        entry: (usize, usize),
+        b: &NttPolyHere<'_>,
+        sum: &mut Self::Row,
+    );
+}
+
+/// One polynomial of a vector, in R_q or in T_q.
+pub trait Row: Element {
+    /// w = self.
+    fn load(&self, room: Room, w: &mut Coeffs);
+    /// self = w.
+    fn store(&mut self, room: Room, w: &Coeffs);
+    /// See [`crate::kernels::round::make_hint_packed`], r being this row.
+    fn make_hint(&self, room: Room, gamma2: i32, z: &mut Coeffs) -> i32;
+}
+
+/// Every entry as it is.
+#[derive(Clone)]
+pub struct Stored<P: Params>(P::K_<P::L_<NttPoly>>);
+
+/// Every entry in 24 bits a coefficient.
+#[derive(Clone)]
+pub struct StoredPacked<P: Params>(P::K_<P::L_<Packed>>);
+
+/// No entry: each is sampled when it is needed, and multiplied while it is sampled.
+#[derive(Clone)]
+pub struct Streamed;
+
+/// A row in whole words.
+#[derive(Clone)]
+pub struct Words(Coeffs);
+
+impl<P: Params> Matrix<P> for Stored<P> {
+    type Row = Words;
+
+    fn expand(&mut self, room: Room, rho: &[u8; 32]) {
+        for (r, row) in self.0.as_mut().iter_mut().enumerate() {
+            for (s, entry) in row.as_mut().iter_mut().enumerate() {
+                rej_ntt_entry(room, rho, (r, s), &mut entry.0);
+            }
+        }
+    }
+
+    fn mul_add(
+        &self,
+        room: Room,
+        _: &[u8; 32],
+        (r, s): (usize, usize),
+        b: &NttPolyHere<'_>,
+        sum: &mut Words,
+    ) {
+        room.mul_add(&self.0.as_ref()[r].as_ref()[s].0, b.0, &mut sum.0);
+    }
+}
+
+impl<P: Params> Matrix<P> for StoredPacked<P> {
+    type Row = Packed;
+
+    fn expand(&mut self, room: Room, rho: &[u8; 32]) {
+        let mut one = [0; 256];
+        for (r, row) in self.0.as_mut().iter_mut().enumerate() {
+            for (s, entry) in row.as_mut().iter_mut().enumerate() {
+                rej_ntt_entry(room, rho, (r, s), &mut one);
+                entry.pack(room, &one);
+            }
+        }
+    }
+
+    fn mul_add(
+        &self,
+        room: Room,
+        _: &[u8; 32],
+        (r, s): (usize, usize),
+        b: &NttPolyHere<'_>,
+        sum: &mut Packed,
+    ) {
+        // Three bytes a coefficient, and all are taken.
+        room.mul_add_uniform(&self.0.as_ref()[r].as_ref()[s].0, b.0, &mut sum.0, 0);
+    }
+}
+
+impl<P: Params> Matrix<P> for Streamed {
+    type Row = Packed;
+
+    fn expand(&mut self, _: Room, _: &[u8; 32]) {}
+
+    fn mul_add(
+        &self,
+        room: Room,
+        rho: &[u8; 32],
+        entry: (usize, usize),
+        b: &NttPolyHere<'_>,
+        sum: &mut Packed,
+    ) {
+        mul_add_streamed::<G_BLOCK>(room, rho, entry, b, sum);
+    }
+}
+
+/// sum <- sum + Â[r, s] ∘ b, times 2^-32, where Â[r, s] goes by, PIECE bytes at a time.
+#[inline(never)]
+pub(crate) fn mul_add_streamed<const PIECE: usize>(
+    room: Room,
+    rho: &[u8; 32],
+    entry: (usize, usize),
+    b: &NttPolyHere<'_>,
+    sum: &mut Packed,
+) {
+    let mul_add = |piece: &[u8], done| room.mul_add_uniform(piece, b.0, &mut sum.0, done);
+    entry_by_pieces::<PIECE>(room, rho, entry, mul_add);
+}
+
+impl Row for Words {
+    fn load(&self, _: Room, w: &mut Coeffs) {
+        *w = self.0;
+    }
+    fn store(&mut self, _: Room, w: &Coeffs) {
+        self.0 = *w;
+    }
+    fn make_hint(&self, room: Room, gamma2: i32, z: &mut Coeffs) -> i32 {
+        let mut r = Wiped(Packed::ZERO);
+        r.pack(room, &self.0);
+        room.make_hint_packed(gamma2, &r.0.0, z)
+    }
+}
+
+impl Row for Packed {
+    fn load(&self, room: Room, w: &mut Coeffs) {
+        self.unpack(room, w);
+    }
+    fn store(&mut self, room: Room, w: &Coeffs) {
+        self.pack(room, w);
+    }
+    fn make_hint(&self, room: Room, gamma2: i32, z: &mut Coeffs) -> i32 {
+        room.make_hint_packed(gamma2, &self.0, z)
+    }
+}
+
+impl Wipe for Words {
+    const ZERO: Self = Words([0; 256]);
+    fn wipe(&mut self) {
+        self.0.wipe();
+    }
+}
+
+impl<P: Params> Wipe for Stored<P> {
+    const ZERO: Self = Stored(Wipe::ZERO);
+    fn wipe(&mut self) {
+        self.0.wipe();
+    }
+}
+
+impl<P: Params> Wipe for StoredPacked<P> {
+    const ZERO: Self = StoredPacked(Wipe::ZERO);
+    fn wipe(&mut self) {
+        self.0.wipe();
+    }
+}
+
+impl Wipe for Streamed {
+    const ZERO: Self = Streamed;
+    fn wipe(&mut self) {}
+}

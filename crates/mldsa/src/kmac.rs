@@ -1,0 +1,201 @@
+//! KMAC256 (NIST SP 800-185, 4) and SHAKE256 (FIPS 202, 6.2) for protocols that need a tag or a hash beside signatures.
+
+use crate::backend::{Room, active};
+use crate::ct::{Wiped, equal};
+use crate::error::Error;
+use crate::keccak::Shake;
+use crate::random::Randomness;
+use core::fmt;
+
+/// Bytes of a block of cSHAKE256.
+const RATE: usize = 136;
+
+/// A key that two sides share: 32 bytes, wiped on drop, shown by nothing.
+///
+/// ```
+/// use sealstone_mldsa::MacKey;
+///
+/// let key = MacKey::from_bytes(&[7; 32]);
+/// let mut tag = [0; 32];
+/// key.begin(b"greeting").and(b"good ").and(b"morning").finish(&mut tag);
+/// assert!(key.begin(b"greeting").and(b"good morning").verify(&tag).is_ok());
+/// assert!(key.begin(b"farewell").and(b"good morning").verify(&tag).is_err());
+/// ```
+#[derive(Clone)]
+pub struct MacKey(Wiped<[u8; 32]>);
+
+impl MacKey {
+    /// Takes a key. It must come from a cryptographic source; the caller wipes its own copy.
+    pub fn from_bytes(key: &[u8; 32]) -> Self {
+        let mut own = MacKey(Wiped::ZERO);
+        own.0.copy_from_slice(key);
+        own
+    }
+
+    /// Makes a key. Errors: `RngFailed`.
+    pub fn generate(rng: &mut impl Randomness) -> Result<Self, Error> {
+        let mut key = MacKey(Wiped::ZERO);
+        rng.fill(&mut *key.0)?;
+        Ok(key)
+    }
+
+    /// Begins a tag. `customization` separates one use of the key from another (SP 800-185, 4.2).
+    pub fn begin(&self, customization: &[u8]) -> Kmac256 {
+        Kmac256::new(&*self.0, customization)
+    }
+}
+
+impl fmt::Debug for MacKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("MacKey(..)")
+    }
+}
+
+/// KMAC256 over a message in pieces. Wiped on drop.
+#[derive(Clone)]
+pub struct Kmac256(Shake);
+
+impl Kmac256 {
+    /// bytepad(encode_string("KMAC") || encode_string(S), 136), then bytepad(encode_string(K), 136). SP 800-185, 4.3.
+    pub fn new(key: &[u8], customization: &[u8]) -> Self {
+        let mut padded = Padded::begin(Shake::cshake256(active()));
+        padded.string(b"KMAC");
+        padded.string(customization);
+        let mut padded = Padded::begin(padded.end());
+        padded.string(key);
+        Kmac256(padded.end())
+    }
+
+    /// The next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.absorb([piece])
+    }
+
+    /// The next piece, in a chain.
+    pub fn and(mut self, piece: &[u8]) -> Self {
+        self.update(piece);
+        self
+    }
+
+    /// The tag, of any length. Another length is another tag, and not a part of this one.
+    pub fn finish(mut self, tag: &mut [u8]) {
+        let (bytes, n) = left_encode(8 * tag.len() as u64);
+        // right_encode: the same bytes, with their number behind them.
+        self.0.absorb([&bytes[1..=n]]);
+        self.0.absorb([&[n as u8]]);
+        self.0.squeeze([tag]);
+    }
+
+    /// Compares a tag of 32 bytes in a time that does not depend on its bytes. Errors: `BadSignature`, for any other length too.
+    pub fn verify(self, tag: &[u8]) -> Result<(), Error> {
+        let mut own = Wiped::<[u8; 32]>::ZERO;
+        self.finish(&mut *own);
+        if equal(&*own, tag) { Ok(()) } else { Err(Error::BadSignature) }
+    }
+}
+
+impl fmt::Debug for Kmac256 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Kmac256(..)")
+    }
+}
+
+/// SHAKE256 over a message in pieces. Wiped on drop.
+///
+/// ```
+/// use sealstone_mldsa::Shake256;
+///
+/// let hash: [u8; 4] = Shake256::new().and(b"").finish();
+/// assert_eq!(hash, [0x46, 0xb9, 0xdd, 0x2b]);
+/// ```
+#[derive(Clone)]
+pub struct Shake256(Shake);
+
+impl Shake256 {
+    /// Nothing yet.
+    pub fn new() -> Self {
+        Shake256(Shake::shake256(active()))
+    }
+
+    /// The next piece.
+    pub fn update(&mut self, piece: &[u8]) {
+        self.0.absorb([piece])
+    }
+
+    /// The next piece, in a chain.
+    pub fn and(mut self, piece: &[u8]) -> Self {
+        self.update(piece);
+        self
+    }
+
+    /// The first N bytes of the hash.
+    pub fn finish<const N: usize>(mut self) -> [u8; N] {
+        let mut out = [0; N];
+        self.0.squeeze([&mut out]);
+        out
+    }
+}
+
+impl Default for Shake256 {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for Shake256 {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Shake256(..)")
+    }
+}
+
+/// bytepad(…, 136): left_encode(136), the strings, zeros up to a whole number of blocks. SP 800-185, 2.3.3.
+struct Padded {
+    sponge: Shake,
+    /// Bytes in the last block.
+    filled: usize,
+}
+
+impl Padded {
+    fn begin(sponge: Shake) -> Self {
+        let mut padded = Padded { sponge, filled: 0 };
+        padded.put(&[1, RATE as u8]);
+        padded
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.sponge.absorb([bytes]);
+        // A length is public.
+        self.filled = bytes.len().checked_add(self.filled).and_then(|sum| sum.checked_rem(RATE)).unwrap_or(0);
+    }
+
+    /// encode_string: left_encode of the bits, then the bytes. SP 800-185, 2.3.2.
+    fn string(&mut self, bytes: &[u8]) {
+        let (head, n) = left_encode(8 * bytes.len() as u64);
+        self.put(&head[..=n]);
+        self.put(bytes);
+    }
+
+    fn end(mut self) -> Shake {
+        if self.filled > 0 {
+            self.sponge.absorb([&[0; RATE][self.filled..]]);
+        }
+        self.sponge
+    }
+}
+
+/// left_encode: the number of bytes, then the number without leading zeros, at least one byte; and how many bytes that is.
+/// SP 800-185, 2.3.1.
+fn left_encode(value: u64) -> ([u8; 9], usize) {
+    let n = (8 - (value.leading_zeros() >> 3) as usize).max(1);
+    let mut out = [0; 9];
+    out[0] = n as u8; // at most 8
+    out[1..=n].copy_from_slice(&value.to_be_bytes()[8 - n..]);
+    (out, n)
+}
+
+impl Shake {
+    /// cSHAKE256 (SP 800-185, 3) after its first block.
+    fn cshake256(room: Room) -> Self {
+        Self::padded_by(room, RATE, 0x04)
+    }
+}

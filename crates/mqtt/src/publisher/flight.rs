@@ -1,0 +1,104 @@
+//! A message under way: the whole PUBLISH, until the broker has it.
+
+use super::queue::{Ticket, Waiting};
+use crate::error::Error;
+use crate::packet::{Properties, Publish, Qos, Version};
+
+/// Where a message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The buffer is free.
+    Free,
+    /// To be written, or partly written.
+    Ready,
+    /// Written then, and not acknowledged.
+    Sent(u64),
+    /// QoS 2: PUBREC came, PUBREL was sent then.
+    Released(u64),
+    /// The broker has it, and nobody was told yet.
+    Done,
+}
+
+#[derive(Debug)]
+pub(super) struct Flight<'a> {
+    bytes: &'a mut [u8],
+    pub(super) len: usize,
+    pub(super) written: usize,
+    pub(super) stage: Stage,
+    pub(super) qos: Qos,
+    /// 0 while the buffer is free, and with QoS 0.
+    pub(super) packet_id: u16,
+    pub(super) ticket: Ticket,
+    /// Rises with each message.
+    pub(super) order: u32,
+}
+
+impl<'a> Flight<'a> {
+    pub(super) fn new(bytes: &'a mut [u8]) -> Self {
+        Flight {
+            bytes,
+            len: 0,
+            written: 0,
+            stage: Stage::Free,
+            qos: Qos::AtMostOnce,
+            packet_id: 0,
+            ticket: Ticket(0),
+            order: 0,
+        }
+    }
+
+    /// Writes head and envelope. Errors: `TooLong`, those of `seal`; the buffer stays free.
+    pub(super) fn fill(
+        &mut self,
+        version: Version,
+        waiting: &Waiting<'_>,
+        packet_id: u16,
+        len: usize,
+        most: usize,
+        seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
+    ) -> Result<(), Error> {
+        let publish = Publish {
+            topic: waiting.topic,
+            qos: waiting.qos,
+            retain: waiting.retain,
+            dup: false,
+            packet_id,
+            properties: Properties {
+                content_type: waiting.content_type,
+                response_topic: waiting.response_topic,
+                correlation_data: waiting.correlation_data,
+                message_expiry_s: (waiting.expiry_s > 0).then_some(waiting.expiry_s),
+                sealstone: "",
+            },
+        };
+        let head = publish.emit_head(version, len, self.bytes)?;
+        let end = head.saturating_add(len);
+        let envelope = self.bytes.get_mut(head..end).ok_or(Error::TooLong)?;
+        if end > most || seal(waiting, envelope)? != len {
+            return Err(Error::TooLong);
+        }
+        (self.len, self.written, self.qos, self.packet_id) = (end, 0, waiting.qos, packet_id);
+        self.stage = Stage::Ready;
+        Ok(())
+    }
+
+    /// What is still to be written.
+    pub(super) fn rest(&self) -> &[u8] {
+        self.bytes.get(self.written..self.len).unwrap_or(&[])
+    }
+
+    /// Whether it may have been sent before (MQTT 5.0, 3.3.1.1).
+    pub(super) fn mark_dup(&mut self, dup: bool) {
+        if let Some(first) = self.bytes.first_mut()
+            && self.qos != Qos::AtMostOnce
+        {
+            *first = *first & !8 | u8::from(dup) << 3;
+        }
+    }
+
+    /// The buffer is free again.
+    pub(super) fn free(&mut self) -> Ticket {
+        (self.stage, self.packet_id, self.written, self.len) = (Stage::Free, 0, 0, 0);
+        self.ticket
+    }
+}

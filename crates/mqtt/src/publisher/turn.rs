@@ -1,0 +1,64 @@
+//! The message whose turn it is.
+
+use super::Publisher;
+use super::queue::{Ticket, Waiting};
+use crate::error::Error;
+use crate::packet::Qos;
+
+/// A message whose turn it is. Dropped without a word, it waits on.
+#[derive(Debug)]
+pub struct Turn<'p, 'a, const WINDOW: usize> {
+    pub(super) publisher: &'p mut Publisher<'a, WINDOW>,
+    pub(super) flight: usize,
+    pub(super) at: usize,
+    pub(super) len: usize,
+    pub(super) ticket: Ticket,
+}
+
+impl<const WINDOW: usize> Turn<'_, '_, WINDOW> {
+    /// Which message.
+    pub fn ticket(&self) -> Ticket {
+        self.ticket
+    }
+
+    /// The message. None never: it is there as long as its turn.
+    pub fn message(&self) -> Option<Waiting<'_>> {
+        self.publisher.queue.entries().find(|entry| entry.at == self.at).map(|entry| entry.waiting)
+    }
+
+    /// Sends it: `seal` writes the envelope, of exactly `len` bytes, behind the head of the PUBLISH; it is copied nowhere.
+    ///
+    /// `len` is what [`crate::seal::overhead`] says. Errors: `TooLong` if the packet is longer than its buffer, or than what the
+    /// broker takes, or the envelope has another length; those of `seal`. The message waits on then.
+    pub fn send(
+        self,
+        len: usize,
+        seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
+    ) -> Result<Ticket, Error> {
+        let publisher = self.publisher;
+        let packet_id = publisher.new_packet_id();
+        let entry = publisher.queue.entries().find(|entry| entry.at == self.at).ok_or(Error::Truncated)?;
+        let qos = entry.waiting.qos.min(publisher.maximum_qos);
+        let retain = entry.waiting.retain && publisher.retain_available;
+        let waiting = Waiting { qos, retain, ..entry.waiting };
+        let packet_id = if qos == Qos::AtMostOnce { 0 } else { packet_id };
+        let flight = publisher.flights.get_mut(self.flight).ok_or(Error::Truncated)?;
+        let most = usize::try_from(publisher.maximum_packet).unwrap_or(usize::MAX);
+        flight.fill(publisher.settings.version, &waiting, packet_id, len, most, seal)?;
+        (flight.ticket, flight.order) = (self.ticket, publisher.next_order);
+        publisher.next_order = publisher.next_order.wrapping_add(1);
+        publisher.queue.remove(self.at, self.len);
+        Ok(self.ticket)
+    }
+
+    /// Lets it wait until then, and others go before it: for a message that may not be sealed now.
+    pub fn defer(self, until: u64) {
+        self.publisher.queue.defer(self.at, until);
+    }
+
+    /// Takes it out unsent.
+    pub fn give_up(self) -> Ticket {
+        self.publisher.queue.remove(self.at, self.len);
+        self.ticket
+    }
+}

@@ -1,0 +1,378 @@
+//! The firmware on two emulated boards, a real Mosquitto between, and every envelope verified.
+//!
+//! Needs qemu-system-arm, mosquitto and the target thumbv7em-none-eabihf; `./dev test` installs them where it may.
+
+use crate::flash::{Chance, Chip};
+use crate::support::topic;
+use rumqttc::v5::mqttbytes::QoS;
+use rumqttc::v5::mqttbytes::v5::Packet;
+use rumqttc::v5::{Client, Event, MqttOptions};
+use sealstone_mldsa::{Level, any};
+use sealstone_mqtt::form::By;
+use sealstone_mqtt::keyring::KeyRing;
+use sealstone_mqtt::mac::{Checkpointed, MacKey};
+use sealstone_mqtt::number::Numbers;
+use sealstone_mqtt::open::Envelope;
+use sealstone_mqtt::provision::Provision;
+use sealstone_mqtt::{Form, KeyId, Kind};
+use std::collections::{HashMap, HashSet};
+use std::net::{TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
+
+/// How long anything may take that happens within seconds on an idle machine.
+const PATIENCE: Duration = Duration::from_secs(180);
+/// The boards share the machine: one test at a time.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+const SEEDS: [[u8; 32]; 3] = [[0x44; 32], [0x65; 32], [0x87; 32]];
+const MAC_KEY: [u8; 32] = [0x4d; 32];
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Board {
+    /// An STM32F405; USART2 and a modem that passes bytes through.
+    Netduinoplus2,
+    /// A Cortex-M4 with TCP/IP of its own.
+    Mps2An386,
+}
+
+#[test]
+#[ignore = "needs QEMU and Mosquitto: ./dev test mqtt"]
+fn the_stm32f405_publishes_at_all_levels_and_survives_its_broker() {
+    publishes(Board::Netduinoplus2);
+}
+
+#[test]
+#[ignore = "needs QEMU and Mosquitto: ./dev test mqtt"]
+fn the_an386_publishes_at_all_levels_and_survives_its_broker() {
+    publishes(Board::Mps2An386);
+}
+
+#[test]
+#[ignore = "needs QEMU and Mosquitto: ./dev test mqtt"]
+fn the_stm32f405_uses_no_number_twice_whenever_its_power_is_cut() {
+    killed(Board::Netduinoplus2);
+}
+
+#[test]
+#[ignore = "needs QEMU and Mosquitto: ./dev test mqtt"]
+fn the_an386_uses_no_number_twice_whenever_its_power_is_cut() {
+    killed(Board::Mps2An386);
+}
+
+/// Three levels, tags and a checkpoint over them; then the broker goes and comes, and all of it again.
+fn publishes(board: Board) {
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let place = Place::new(board, "publishes");
+    let mut broker = place.broker();
+    let came = subscribe(place.port);
+    let mut device = place.power_on();
+    let mut gateway = Gateway::default();
+    gateway.until(&came, &mut device, |seen| seen.complete());
+    let epoch = gateway.numbers.keys().next().unwrap().0;
+    let before = gateway.numbers.len();
+    broker.stop();
+    drop(broker);
+    let _broker = place.broker();
+    gateway.begin_again();
+    gateway.until(&came, &mut device, |seen| seen.complete());
+    assert!(gateway.numbers.len() > before);
+    assert!(
+        gateway.numbers.keys().all(|(of, _)| *of == epoch),
+        "the device went on, and did not start again"
+    );
+    eprintln!("{board:?}: {} messages, {:?}", gateway.numbers.len(), gateway.sealed_by);
+}
+
+/// The emulator is killed twenty times, at any point: what came was sealed once a number.
+fn killed(board: Board) {
+    let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let place = Place::new(board, "killed");
+    let _broker = place.broker();
+    let came = subscribe(place.port);
+    let mut gateway = Gateway::default();
+    let mut chance = Chance(0x6b11 + board as u64);
+    for _ in 0..20 {
+        let mut device = place.power_on();
+        // Now and then within the first milliseconds, where the epoch is written.
+        let wait = if chance.below(3) == 0 { chance.below(60) } else { chance.below(2_500) };
+        std::thread::sleep(Duration::from_millis(wait));
+        device.cut_the_power();
+        gateway.take(&came);
+    }
+    // A last life, whole: everything works still.
+    let mut device = place.power_on();
+    gateway.begin_again();
+    gateway.until(&came, &mut device, |seen| seen.complete());
+    let epochs: HashSet<u32> = gateway.numbers.keys().map(|(epoch, _)| *epoch).collect();
+    assert!(epochs.len() > 5, "{} lives were long enough to publish", epochs.len());
+    eprintln!("{board:?}: {} messages of {} epochs, no number twice", gateway.numbers.len(), epochs.len());
+}
+
+/// What a gateway makes of what comes.
+#[derive(Default)]
+struct Gateway {
+    /// The bytes that came under each number.
+    numbers: HashMap<(u32, u32), Vec<u8>>,
+    sealed_by: HashMap<String, usize>,
+    tagged: HashMap<(u32, u32), Vec<u8>>,
+    checkpointed: usize,
+    /// Since the last beginning.
+    seals: HashSet<By>,
+    kinds: HashSet<Kind>,
+}
+
+impl Gateway {
+    fn complete(&self) -> bool {
+        let all = Level::ALL.map(By::Signature).into_iter().chain([By::Mac]);
+        all.into_iter().all(|by| self.seals.contains(&by)) && self.kinds.contains(&Kind::Checkpoint)
+    }
+
+    fn begin_again(&mut self) {
+        self.seals.clear();
+        self.kinds.clear();
+    }
+
+    fn until(
+        &mut self,
+        came: &mpsc::Receiver<(String, Vec<u8>)>,
+        device: &mut Device,
+        enough: impl Fn(&Self) -> bool,
+    ) {
+        let begin = Instant::now();
+        while !enough(self) {
+            let told = || std::fs::read_to_string(&device.log).unwrap_or_default();
+            assert!(begin.elapsed() < PATIENCE, "waited in vain: {:?}\n{}", self.seals, told());
+            assert!(device.process.try_wait().unwrap().is_none(), "the device stopped\n{}", told());
+            if let Ok((name, bytes)) = came.recv_timeout(Duration::from_millis(100)) {
+                self.message(&name, bytes);
+            }
+        }
+    }
+
+    fn take(&mut self, came: &mpsc::Receiver<(String, Vec<u8>)>) {
+        while let Ok((name, bytes)) = came.try_recv() {
+            self.message(&name, bytes);
+        }
+    }
+
+    /// Verifies: nothing comes that does not.
+    fn message(&mut self, name: &str, bytes: Vec<u8>) {
+        let envelope = Envelope::parse(Form::V1, topic(name), &bytes).unwrap();
+        let message = match envelope.by() {
+            By::Signature(level) => envelope.verify(&key(level)).unwrap(),
+            By::Mac => envelope.verify_mac(&MacKey::from_bytes(&MAC_KEY)).unwrap(),
+        };
+        let number = message.number.unwrap();
+        let number = (number.epoch, number.sequence);
+        // With QoS 1 the same envelope may come twice; another one under its number may not.
+        let before = self.numbers.insert(number, bytes.clone());
+        assert!(before.is_none_or(|before| before == bytes), "two envelopes with the number {number:?}");
+        let floor = match name.split('/').nth(2).unwrap() {
+            "telemetry" | "status" => Level::MlDsa44,
+            "alert" => Level::MlDsa65,
+            _ => Level::MlDsa87,
+        };
+        match envelope.by() {
+            By::Signature(level) => assert!(level >= floor, "{name} at {level}"),
+            By::Mac => {
+                assert!(name.contains("telemetry"), "{name} has a tag");
+                self.tagged.insert(number, envelope.seal().to_vec());
+            }
+        }
+        if message.kind == Kind::Checkpoint {
+            let named = Checkpointed::parse(message.payload).unwrap();
+            for (sequence, tag) in named.tags() {
+                if let Some(whole) = self.tagged.get(&(named.epoch, sequence)) {
+                    assert!(whole.starts_with(tag), "a checkpoint names another tag");
+                    self.checkpointed += 1;
+                }
+            }
+        }
+        *self.sealed_by.entry(format!("{:?}", envelope.by())).or_default() += 1;
+        self.seals.insert(envelope.by());
+        self.kinds.insert(message.kind);
+    }
+}
+
+fn key(level: Level) -> any::VerifyingKey {
+    any::SigningKey::from_seed(level, &SEEDS[level as usize]).verifying_key()
+}
+
+/// Subscribes to everything of devices, in a session that outlives the broker.
+fn subscribe(port: u16) -> mpsc::Receiver<(String, Vec<u8>)> {
+    let mut options = MqttOptions::new("gateway", "127.0.0.1", port);
+    options.set_clean_start(false).set_session_expiry_interval(Some(3_600));
+    let (client, mut connection) = Client::new(options, 64);
+    let (send, came) = mpsc::channel();
+    let (ready, is_ready) = mpsc::channel();
+    std::thread::spawn(move || {
+        for event in connection.iter() {
+            match event {
+                Ok(Event::Incoming(Packet::SubAck(_))) => drop(ready.send(())),
+                Ok(Event::Incoming(Packet::ConnAck(answer))) if !answer.session_present => {
+                    client.try_subscribe("device/#", QoS::AtLeastOnce).unwrap();
+                }
+                Ok(Event::Incoming(Packet::Publish(publish))) => {
+                    let name = String::from_utf8(publish.topic.to_vec()).unwrap();
+                    if send.send((name, publish.payload.to_vec())).is_err() {
+                        return;
+                    }
+                }
+                Ok(_) => {}
+                Err(_) => std::thread::sleep(Duration::from_millis(200)), // the broker is away
+            }
+        }
+    });
+    is_ready.recv_timeout(PATIENCE).unwrap();
+    came
+}
+
+/// A folder with what a device and a broker have.
+struct Place {
+    board: Board,
+    folder: PathBuf,
+    image: PathBuf,
+    port: u16,
+}
+
+impl Place {
+    fn new(board: Board, name: &str) -> Self {
+        let image = image(board);
+        let folder = std::env::temp_dir().join(format!("sealstone-{board:?}-{name}-{}", std::process::id()));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let place = Place { board, folder, image, port };
+        // Two pages for the numbers, two for the key ids.
+        let (mut numbers, mut ring) = (Chip::new(1024), Chip::new(1024));
+        Numbers::format(&mut numbers, 0).unwrap();
+        KeyRing::format(&mut ring, [KeyId(1); 3]).unwrap();
+        std::fs::write(place.folder.join("flash.bin"), [numbers.bytes, ring.bytes].concat()).unwrap();
+        let given = Provision {
+            device: "7",
+            key_ids: [KeyId(1); 3],
+            seeds: [&SEEDS[0], &SEEDS[1], &SEEDS[2]],
+            mac_key_id: KeyId(9),
+            mac_key: &MAC_KEY,
+            address: [10, 0, 2, 2],
+            port,
+            keepalive_s: 10,
+            answer_ms: 4_000,
+            interval_ms: 100,
+        };
+        let mut page = [0xff; 512];
+        given.emit(&mut page).unwrap();
+        std::fs::write(place.folder.join("given.bin"), page).unwrap();
+        place
+    }
+
+    /// Mosquitto on the place's port, with sessions that outlive it.
+    fn broker(&self) -> Broker {
+        let settings = format!(
+            "listener {} 127.0.0.1\nallow_anonymous true\npersistence true\npersistence_location {}/\nuser root\n",
+            self.port,
+            self.folder.display()
+        );
+        let file = self.folder.join("mosquitto.conf");
+        std::fs::write(&file, settings).unwrap();
+        let program = ["/usr/sbin/mosquitto", "/usr/local/sbin/mosquitto"]
+            .into_iter()
+            .find(|path| Path::new(path).exists())
+            .unwrap_or("mosquitto");
+        let log = std::fs::File::create(self.folder.join("mosquitto.log")).unwrap();
+        let command = Command::new(program).arg("-c").arg(&file).stdout(Stdio::null()).stderr(log).spawn();
+        let mut broker = Broker(command.expect("mosquitto starts"));
+        let begin = Instant::now();
+        while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
+            assert!(begin.elapsed() < PATIENCE && broker.0.try_wait().unwrap().is_none(), "no broker");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        broker
+    }
+
+    fn power_on(&self) -> Device {
+        let log = self.folder.join("device.log");
+        let told = std::fs::File::create(&log).unwrap();
+        let errors = told.try_clone().unwrap();
+        let mut command = Command::new("qemu-system-arm");
+        command.args(["-display", "none", "-monitor", "none", "-serial", "null"]);
+        command.args(["-semihosting-config", "enable=on,target=native"]);
+        match self.board {
+            Board::Netduinoplus2 => {
+                let modem = format!("socket,id=modem,host=127.0.0.1,port={},reconnect=1", self.port);
+                command.args(["-M", "netduinoplus2", "-chardev", &modem, "-serial", "chardev:modem"]);
+                command.args(["-device", "loader,file=given.bin,addr=0x080e0000,force-raw=on"]);
+            }
+            Board::Mps2An386 => {
+                command.args(["-M", "mps2-an386", "-nic", "user,model=lan9118"]);
+                command.args(["-device", "loader,file=given.bin,addr=0x003e0000,force-raw=on"]);
+            }
+        }
+        command.arg("-kernel").arg(&self.image);
+        command.current_dir(&self.folder).stdin(Stdio::null()).stdout(told).stderr(errors);
+        Device { process: command.spawn().expect("QEMU starts"), log }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if !std::thread::panicking() {
+            let _ = std::fs::remove_dir_all(&self.folder);
+        }
+    }
+}
+
+struct Broker(Child);
+
+impl Broker {
+    /// In good order, so that it stores its sessions.
+    fn stop(&mut self) {
+        let id = self.0.id().to_string();
+        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        self.0.wait().unwrap();
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+struct Device {
+    process: Child,
+    log: PathBuf,
+}
+
+impl Device {
+    fn cut_the_power(&mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+}
+
+impl Drop for Device {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// Builds the firmware for a board; says where it is.
+fn image(board: Board) -> PathBuf {
+    let firmware = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../firmware");
+    let target = firmware.join("target").join(format!("device-{board:?}"));
+    let mut command = Command::new(env!("CARGO"));
+    command.current_dir(&firmware).args(["build", "-q", "--release", "--locked", "-p", "sealstone-device"]);
+    if board == Board::Mps2An386 {
+        command.args(["--features", "mps2-an386"]);
+    }
+    // The settings of this test run are not the firmware's.
+    let command = command.env_remove("RUSTFLAGS").arg("--target-dir").arg(&target);
+    assert!(command.status().unwrap().success(), "the firmware does not build");
+    target.join("thumbv7em-none-eabihf/release/sealstone-device")
+}

@@ -1,0 +1,242 @@
+//! A device: it reads itself, seals each reading by its class, and publishes it, whatever happens to the broker and to the power.
+//!
+//! Both boards run this. What differs is the way to the broker: `serial.rs` on the STM32F405, `network.rs` on the AN386.
+//! A line of JSON on the host's side tells each event.
+#![no_std]
+#![no_main]
+
+mod flash;
+mod keys;
+#[cfg(feature = "mps2-an386")]
+#[path = "network.rs"]
+mod way;
+#[cfg(not(feature = "mps2-an386"))]
+#[path = "serial.rs"]
+mod way;
+
+use core::fmt::Write as _;
+use keys::Seeds;
+use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, unix_seconds};
+use sealstone_mqtt::keyring::KeyRing;
+use sealstone_mqtt::level::{Class, Means, Policy, TopicMap};
+use sealstone_mqtt::mac::{MacKey, Rhythm};
+use sealstone_mqtt::number::Numbers;
+use sealstone_mqtt::packet::Qos;
+use sealstone_mqtt::provision::Provision;
+use sealstone_mqtt::publisher::{Event, Publisher, Settings, Waiting};
+use sealstone_mqtt::sealer::{Chosen, Sealer, Served, Tags};
+use sealstone_mqtt::{Error, Filter, Topic, UnixMillis};
+
+#[entry]
+fn main() -> ! {
+    if let Err(error) = run() {
+        line!("{{\"event\":\"stopped\",\"error\":\"{}\"}}", error);
+    }
+    exit(false)
+}
+
+/// Classes of topics, in their order.
+const CLASSES: [(&str, Class); 4] = [
+    ("device/+/telemetry/#", Class::Low),
+    ("device/+/status/#", Class::Medium),
+    ("device/+/alert/#", Class::High),
+    ("device/+/critical/#", Class::Critical),
+];
+
+/// A checkpoint after so many tags, or a minute.
+const RHYTHM: Rhythm = Rhythm { every: 10, within_ms: 60_000 };
+const TAGS: usize = 32;
+
+fn run() -> Result<(), Error> {
+    let given = Provision::parse(given())?;
+    let [numbers, ring] = flash::open()?;
+    let (numbers, ring) = (Numbers::start(numbers)?, KeyRing::open(ring)?);
+    let epoch = numbers.epoch();
+    line!("{{\"event\":\"started\",\"device\":\"{}\",\"epoch\":{}}}", given.device, epoch);
+
+    let peripherals = Peripherals::take().ok_or(Error::KeyState)?;
+    let mut clock = Clock::start(peripherals.SYST);
+    let mut memory = way::Memory::new();
+    let mut transport = way::Way::new(&mut memory, &given);
+
+    let mut names = [const { Name::new() }; 6];
+    for (name, end) in names.iter_mut().zip([
+        "telemetry/up",
+        "status/memory",
+        "alert/test",
+        "critical/report",
+        "telemetry/checkpoint",
+        "command/#",
+    ]) {
+        write!(name, "device/{}/{end}", given.device).map_err(|_| Error::TooLong)?;
+    }
+    let [low, medium, high, critical, checkpoint, commands] = &names;
+    let topics = [low.topic()?, medium.topic()?, high.topic()?, critical.topic()?];
+    let checkpoint = checkpoint.topic()?;
+    let filters = [(Filter::new(commands.as_str())?, Qos::AtLeastOnce)];
+    let mut map = [(filters[0].0, Class::High); 4];
+    for (entry, (filter, class)) in map.iter_mut().zip(CLASSES) {
+        *entry = (Filter::new(filter)?, class);
+    }
+    let map = TopicMap::new(&map);
+
+    let mac_key = MacKey::from_bytes(given.mac_key);
+    let mut sealer =
+        Sealer::new(&Policy::MAINS, keys::NEED, numbers, ring, Seeds::new(&given, epoch), topics[2]);
+    sealer.tags = Some(Tags::<TAGS>::new(&mac_key, given.mac_key_id));
+
+    let settings = Settings {
+        keepalive_s: given.keepalive_s,
+        answer_ms: u64::from(given.answer_ms),
+        filters: &filters,
+        first_packet_id: (epoch as u16).wrapping_mul(251).max(1),
+        ..Settings::new(given.device)
+    };
+    let (mut queue, mut control, mut came, mut flight) = ([0; 2048], [0; 256], [0; 1024], [0; 5120]);
+    let mut publisher = Publisher::new(settings, &mut queue, &mut control, &mut came, [&mut flight]);
+
+    let (mut due, mut round, mut space) = (0, 0u32, [0; 8 + 20 * TAGS]);
+    loop {
+        let now = clock.now();
+        transport.tick(now);
+        while let Some(event) =
+            publisher.poll(now, epoch.wrapping_mul(0x9e37_79b9) ^ now as u32, &mut transport)
+        {
+            told(&event);
+        }
+        let time = UnixMillis(u64::from(unix_seconds()) * 1000);
+        if now >= due {
+            due = now.saturating_add(u64::from(given.interval_ms));
+            for (i, topic) in topics.into_iter().enumerate() {
+                // Each class half as often as the one below it.
+                if round & ((1 << i) - 1) == 0 {
+                    read(&mut publisher, &map, topic, time, now, round);
+                }
+            }
+            round = round.wrapping_add(1);
+        }
+        // No more than signing really has: what is free below this frame.
+        let means = Means { energy: 1000, heat: 0, free: free_memory() };
+        if let Some(served) = sealer.serve(&mut publisher, means, time, now, &mut chosen) {
+            told_served(&served);
+        }
+        if sealer.tags.as_ref().is_some_and(|tags| tags.checkpoint.is_due(RHYTHM, now))
+            && let Some(Err(error)) =
+                sealer.checkpoint(&mut publisher, checkpoint, Class::Low, time, &mut space)
+        {
+            line!("{{\"event\":\"checkpoint waits\",\"error\":\"{}\"}}", error);
+        }
+    }
+}
+
+/// A reading: how long the device is up, how much memory it has, how many rounds it made.
+fn read(
+    publisher: &mut Publisher<'_, 1>,
+    map: &TopicMap<'_>,
+    topic: Topic<'_>,
+    time: UnixMillis,
+    now: u64,
+    round: u32,
+) {
+    let mut text = Name::new();
+    let written = write!(text, "{{\"up\":{now},\"free\":{},\"round\":{round}}}", free_memory());
+    let content_type = "application/json";
+    let message =
+        Waiting { time, content_type, ..Waiting::new(map.class(topic), topic, text.as_str().as_bytes()) };
+    let dropped = |ticket: sealstone_mqtt::publisher::Ticket, gone: Waiting<'_>| {
+        line!("{{\"event\":\"dropped\",\"ticket\":{},\"class\":\"{}\"}}", ticket.0, gone.class.name());
+    };
+    if let Err(error) = written.map_err(|_| Error::TooLong).and_then(|()| publisher.push(&message, dropped)) {
+        line!("{{\"event\":\"not queued\",\"class\":\"{}\",\"error\":\"{}\"}}", message.class.name(), error);
+    }
+}
+
+fn told(event: &Event<'_>) {
+    match event {
+        Event::Connected { session_present } => {
+            line!("{{\"event\":\"connected\",\"session\":{}}}", session_present)
+        }
+        Event::Disconnected { cause, again_at } => {
+            line!("{{\"event\":\"disconnected\",\"cause\":\"{:?}\",\"again_at\":{}}}", cause, again_at)
+        }
+        Event::Unreachable { tries } => line!("{{\"event\":\"unreachable\",\"tries\":{}}}", tries),
+        Event::Delivered(ticket) => line!("{{\"event\":\"delivered\",\"ticket\":{}}}", ticket.0),
+        Event::Refused(ticket, reason) => {
+            line!("{{\"event\":\"refused\",\"ticket\":{},\"reason\":{}}}", ticket.0, reason)
+        }
+        Event::Subscribed { refused } => line!("{{\"event\":\"subscribed\",\"refused\":{}}}", refused),
+        Event::Received(publish, payload) => {
+            line!("{{\"event\":\"received\",\"topic\":\"{}\",\"bytes\":{}}}", publish.topic, payload.len())
+        }
+        Event::Skipped(len) => line!("{{\"event\":\"skipped\",\"bytes\":{}}}", len),
+        _ => {}
+    }
+}
+
+fn told_served(served: &Served) {
+    match served {
+        Served::Sent(ticket, by, Some(number)) => line!(
+            "{{\"event\":\"sealed\",\"ticket\":{},\"by\":\"{:?}\",\"epoch\":{},\"sequence\":{}}}",
+            ticket.0,
+            by,
+            number.epoch,
+            number.sequence
+        ),
+        Served::Sent(ticket, by, None) => {
+            line!("{{\"event\":\"sealed\",\"ticket\":{},\"by\":\"{:?}\"}}", ticket.0, by)
+        }
+        Served::Refused(ticket, refusal, alert) => line!(
+            "{{\"event\":\"waits\",\"ticket\":{},\"refusal\":\"{:?}\",\"alert\":{}}}",
+            ticket.0,
+            refusal,
+            alert.is_some()
+        ),
+        Served::Failed(ticket, error) => {
+            line!("{{\"event\":\"failed\",\"ticket\":{},\"error\":\"{}\"}}", ticket.0, error)
+        }
+    }
+}
+
+/// Every decision, with what it came from.
+fn chosen(chosen: &Chosen<'_>) {
+    let decision = &chosen.decision;
+    line!(
+        "{{\"event\":\"chosen\",\"topic\":\"{}\",\"class\":\"{}\",\"score\":{},\"free\":{},\"level\":\"{:?}\",\"by\":\"{:?}\"}}",
+        chosen.topic,
+        decision.class.name(),
+        decision.score,
+        chosen.means.free,
+        decision.level,
+        chosen.by
+    );
+}
+
+/// A text of at most 128 bytes.
+struct Name {
+    bytes: [u8; 128],
+    len: usize,
+}
+
+impl Name {
+    const fn new() -> Self {
+        Name { bytes: [0; 128], len: 0 }
+    }
+
+    fn as_str(&self) -> &str {
+        self.bytes.get(..self.len).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or_default()
+    }
+
+    fn topic(&self) -> Result<Topic<'_>, Error> {
+        Topic::new(self.as_str())
+    }
+}
+
+impl core::fmt::Write for Name {
+    fn write_str(&mut self, text: &str) -> core::fmt::Result {
+        let end = self.len + text.len();
+        let place = self.bytes.get_mut(self.len..end).ok_or(core::fmt::Error)?;
+        place.copy_from_slice(text.as_bytes());
+        self.len = end;
+        Ok(())
+    }
+}

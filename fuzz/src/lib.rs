@@ -4,6 +4,10 @@
 //! An input's first byte chooses the level. What is missing is filled up, and what is too much is left out, where a target
 //! needs a length; every other byte is the fuzzer's.
 
+mod mqtt;
+
+pub use mqtt::{mqtt_envelope, mqtt_packet};
+
 use sealstone_mldsa::hazmat::sign_mu_with_rnd;
 use sealstone_mldsa::{
     Context, CpuEngine, Engine, ExpandedSigningKey, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob,
@@ -221,13 +225,15 @@ mod smoke {
     /// Every target on the committed corpus and on numbers of every length, without a fuzzer.
     #[test]
     fn targets_hold() {
-        let targets: [(&str, fn(&[u8])); 6] = [
+        let targets: [(&str, fn(&[u8])); 8] = [
             ("public_key", super::public_key),
             ("private_key", super::private_key),
             ("signature", super::signature),
             ("hint", super::hint),
             ("differential", super::differential),
             ("batch", super::batch),
+            ("mqtt_envelope", super::mqtt_envelope),
+            ("mqtt_packet", super::mqtt_packet),
         ];
         let mut state = 1_u64;
         for (name, target) in targets {

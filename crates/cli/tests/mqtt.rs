@@ -94,7 +94,7 @@ fn published_verified_and_subscribed_to() {
     let mut reading = reading.stdout(Stdio::piped()).spawn().unwrap();
     let mut watch = connect(port, "watch", false);
     watch.subscribe(&["clean/#", "dead-letters/#"], Qos::AtLeastOnce).unwrap();
-    let _gateway = gateway(folder.path());
+    let mut gateway = gateway(folder.path());
     let topic = "device/7/telemetry/flow";
     for form in ["v1", "cose", "detached"] {
         let args = [
@@ -130,6 +130,32 @@ fn published_verified_and_subscribed_to() {
     let said = reading.wait_with_output_lines();
     assert_eq!(said.iter().filter(|line| line.contains("\"genuine\"")).count(), 3, "{said:?}");
     assert!(said[3].contains("\"unsigned-device\""), "{said:?}");
+
+    // It ends when it is asked to, and its log holds and says what was refused.
+    let asked = Command::new("kill").args(["-TERM", &gateway.0.id().to_string()]).status().unwrap();
+    assert!(asked.success() && gateway.0.wait().unwrap().success());
+    let data = "sealstone-mqtt-data";
+    let (key, log) = (format!("{data}/audit.pub.pem"), format!("{data}/audit"));
+    let checked = sealstone(folder.path(), &["audit", "verify", "--key", &key, &log]).output().unwrap();
+    assert!(checked.status.success(), "{checked:?}");
+    let mut lines = String::new();
+    for file in fs::read_dir(folder.path().join(log).join("gateway")).unwrap() {
+        let file = file.unwrap().path();
+        if file.extension().is_some_and(|extension| extension == "jsonl") {
+            lines.push_str(&fs::read_to_string(file).unwrap());
+        }
+    }
+    let refused = lines.lines().find(|line| line.contains("mqtt.refused")).unwrap();
+    assert!(refused.contains("unsigned-device") && refused.contains(topic), "{refused}");
+    assert!(lines.contains("mqtt.started") && lines.contains("mqtt.stopped"), "{lines}");
+    for (name, mode) in [("audit.key", 0o600), ("audit", 0o700)] {
+        let found = fs::metadata(folder.path().join(data).join(name)).unwrap();
+        assert_eq!(
+            std::os::unix::fs::PermissionsExt::mode(&found.permissions()) & 0o077,
+            0,
+            "{name}: {mode:o}"
+        );
+    }
 }
 
 /// What a process printed until it ended.

@@ -69,7 +69,7 @@ impl Exam {
             3 => HALF_Q + 1,
             4 => (Q - 1) * (i & 1) as i32,
             5 => 1,
-            _ => ((n & 0xff_ffff) * Q as u64 >> 24) as i32,
+            _ => (((n & 0xff_ffff) * Q as u64) >> 24) as i32,
         };
         for poly in self.a.iter_mut().chain(&mut self.b) {
             for (i, x) in poly.0.iter_mut().enumerate() {
@@ -93,7 +93,7 @@ impl Exam {
         for x in &mut s.0 {
             let small = match kind {
                 0..3 => 2 * kind as i32 - 2,
-                _ => ((number() & 0xff) as i32 * 5 >> 8) - 2,
+                _ => (((number() & 0xff) as i32 * 5) >> 8) - 2,
             };
             *x = small + (Q & (small >> 31));
         }
@@ -105,7 +105,7 @@ impl Exam {
         self.ball = Ball::new(self.room, &c);
         self.lone.0.iter_mut().flatten().chain(self.four.0.iter_mut().flatten()).for_each(|word| {
             let n = number();
-            *word = if kind == 0 { 0 } else { n << 16 ^ n };
+            *word = if kind == 0 { 0 } else { (n << 16) ^ n };
         });
     }
 }
@@ -218,5 +218,34 @@ impl Exam {
     fn reject(&mut self, sample: fn(Room, &[u8], &mut [i32; 256], usize) -> usize, at: usize) {
         self.answer = sample(self.room, &self.bytes, &mut self.out.0, at);
         self.out.0[self.answer..].fill(0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{EDGES, Exam, METHODS, rooms};
+
+    /// What the board is asked, asked here.
+    #[test]
+    fn each_method_answers_alike_in_each_room() {
+        for (name, method) in METHODS {
+            for kind in 0..EDGES + 4 {
+                let exams = rooms().map(|room| {
+                    let mut exam = Exam::new(room.name(), kind).expect("a room of this build");
+                    method(&mut exam);
+                    (room.name(), exam)
+                });
+                let exams: std::vec::Vec<_> = exams.collect();
+                assert!(exams.iter().all(|(_, exam)| *exam == exams[0].1), "{name}, kind {kind}");
+            }
+        }
+    }
+
+    #[test]
+    fn another_answer_is_noticed() {
+        let mut exams = [6, 6].map(|kind| Exam::new("portable", kind).expect("every build has it"));
+        assert!(exams[0] == exams[1]);
+        exams[0].out.0[255] ^= 1;
+        assert!(exams[0] != exams[1]);
     }
 }

@@ -115,6 +115,6 @@ mod board {
     #[inline(always)]
     pub(super) fn came_round() -> bool {
         // SAFETY: reading the status clears its flag, which nobody else looks at.
-        unsafe { read_volatile(CSR) & 1 << 16 != 0 }
+        unsafe { read_volatile(CSR) & (1 << 16) != 0 }
     }
 }

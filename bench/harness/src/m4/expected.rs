@@ -49,7 +49,7 @@ impl Expected {
             }
             let signatures = lines.words(&format!("digest/sign/{level}"));
             // As often as there are profiles.
-            let whole = !signatures.is_empty() && signatures.len() % expected.signatures.len() == 0;
+            let whole = !signatures.is_empty() && signatures.len().is_multiple_of(expected.signatures.len());
             if !whole || signatures.chunks(expected.signatures.len()).any(|all| all != expected.signatures) {
                 return Err(format!("the board makes other signatures at level {level}"));
             }

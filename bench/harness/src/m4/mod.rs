@@ -27,7 +27,9 @@ const RIVALS: [&str; 3] = ["libcrux", "ml-dsa", "fips204"];
 
 /// Where `./dev bench m4` puts programs: what counts on the board with much memory, what compares on the one with a timer
 /// that counts single instructions.
-const COUNTERS: &str = "firmware/target/mps2/thumbv7em-none-eabihf/release";
+const COUNTERS: &str = "firmware/target/mps2/thumbv7em-none-eabihf";
+/// The compiler's settings for speed and for flash, and the group of rows of each.
+const PROFILES: [(&str, &str); 2] = [("release", "m4"), ("small", "m4-s")];
 const EXAM: &str = "firmware/target/exam/thumbv7em-none-eabihf/release/exam";
 const THEIRS: &str = "firmware/rivals/target/thumbv7em-none-eabihf/release";
 
@@ -46,8 +48,6 @@ pub(crate) struct Outcome {
 pub(crate) fn measure(root: &Path, rivals: bool) -> Result<Outcome, String> {
     let expected = Expected::compute();
     let exam = Lines::run("netduinoplus2", &root.join(EXAM))?;
-    let ours = Lines::run("mps2-an386", &root.join(COUNTERS).join("count"))?;
-    expected.check_ours(&ours)?;
     let mut others = Vec::new();
     for name in RIVALS.into_iter().filter(|_| rivals) {
         let program = root.join(THEIRS).join(name);
@@ -55,10 +55,16 @@ pub(crate) fn measure(root: &Path, rivals: bool) -> Result<Outcome, String> {
         expected.check_rival(name, &lines)?;
         others.push(Other { name, lines, flash: elf::flash(&program)? });
     }
-    let mut values = values(&ours, &expected)?;
-    for name in ["44", "65", "87", "all"] {
-        let program = root.join(COUNTERS).join(format!("flash-{name}"));
-        values.insert(format!("m4-flash/{name}"), elf::flash(&program)? as f64);
+    let mut values = BTreeMap::new();
+    for (profile, group) in PROFILES {
+        let programs = root.join(COUNTERS).join(profile);
+        let ours = Lines::run("mps2-an386", &programs.join("count"))?;
+        expected.check_ours(&ours)?;
+        count(&ours, &expected, group, &mut values)?;
+        for level in LEVELS.into_iter().chain(["all"]) {
+            let bytes = elf::flash(&programs.join(format!("flash-{level}")))?;
+            values.insert(format!("{group}-flash/{level}"), bytes as f64);
+        }
     }
     let budget = Budget::read(&root.join("firmware/budget.txt"))?;
     let rows: Vec<Row> =
@@ -74,28 +80,32 @@ struct Other {
     flash: u64,
 }
 
-/// Our rows: the means of instructions, those of the message that is accepted at the first attempt, and the most stack.
-fn values(ours: &Lines, expected: &Expected) -> Result<BTreeMap<String, f64>, String> {
-    let mut values = BTreeMap::new();
+/// Our rows: the means of instructions, those of the message that is accepted at the first attempt, the most stack, and with
+/// it key and signature.
+fn count(
+    ours: &Lines,
+    expected: &Expected,
+    group: &str,
+    values: &mut BTreeMap<String, f64>,
+) -> Result<(), String> {
     for level in LEVELS {
         for operation in ours.operations(level) {
             let counts = ours.counts(&operation, level);
-            values.insert(format!("m4/{operation}/{level}"), lines::mean(counts));
+            values.insert(format!("{group}/{operation}/{level}"), lines::mean(counts));
             let stack = ours.counts(&format!("stack/{operation}"), level);
             let most = stack.iter().max().copied().unwrap_or(0) as f64;
-            values.insert(format!("m4-stack/{operation}/{level}"), most);
+            values.insert(format!("{group}-stack/{operation}/{level}"), most);
             let Some(profile) = operation.strip_prefix("sign-") else { continue };
             let one =
                 counts.get(expected.at_once(level)).ok_or("the message of one attempt was not signed")?;
-            values.insert(format!("m4/sign-one-{profile}/{level}"), *one as f64);
-            // Stack, key and signature.
-            let ram = most + expected.key_and_signature(level) as f64;
+            values.insert(format!("{group}/sign-one-{profile}/{level}"), *one as f64);
             if profile != "expanded" {
-                values.insert(format!("m4-ram/{profile}/{level}"), ram);
+                let ram = most + expected.key_and_signature(level) as f64;
+                values.insert(format!("{group}-ram/{profile}/{level}"), ram);
             }
         }
     }
-    Ok(values)
+    Ok(())
 }
 
 /// A row beside everybody who has something to hold against it.

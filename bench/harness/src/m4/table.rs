@@ -9,7 +9,7 @@ use super::published::Published;
 pub(crate) struct Row {
     /// `m4/sign-fast/44`.
     pub(crate) name: String,
-    /// Instructions in the group `m4`, bytes in all others.
+    /// Instructions in the groups `m4` and `m4-s`, bytes in all others.
     pub(crate) ours: f64,
     /// Rivals of the same run.
     pub(crate) theirs: Vec<(String, f64)>,
@@ -25,7 +25,8 @@ impl Row {
     }
 
     fn unit(&self) -> &'static str {
-        if self.name.starts_with("m4/") { "instructions" } else { "bytes" }
+        let counted = self.name.starts_with("m4/") || self.name.starts_with("m4-s/");
+        if counted { "instructions" } else { "bytes" }
     }
 
     /// For a machine; the names of the members are those of `./dev bench engine`.

@@ -2,12 +2,16 @@
 
 use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use clap::Args;
-use sealstone_mqtt::gateway::{Directory, Event, Gateway, Observer, link};
-use serde_json::json;
+use sealstone_mqtt::gateway::page::{self, Page};
+use sealstone_mqtt::gateway::{Directory, Event, Gateway, Observer, Status, link};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 use super::options;
+use super::written::Written;
 use crate::error::Error;
 use crate::files::shown;
 use crate::serve::{Ending, runtime};
@@ -35,6 +39,9 @@ else to dead-letters/<reason>/<topic>. Let nobody but the gateway publish there.
   [policy]
   default = \"strict\"                      # everything is signed, by somebody in the directory
 
+  [page]
+  listen = \"127.0.0.1:9465\"             # what happens, for people; and /metrics
+
 docs/mqtt-gateway.md lists every key. Logs go to standard error. SIGTERM and Ctrl-C end it: what is under way is finished.")]
 pub(crate) struct Options {
     /// The configuration, in TOML; without it every value is the default
@@ -57,15 +64,33 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         let words = if devices == 1 { "device" } else { "devices" };
         return terminal.line(format_args!("good: {devices} {words} in {}", shown(&config.directory)));
     }
+    let runtime = runtime()?;
+    let status = Arc::new(Status::default());
+    let lines = Lines { json: options.json };
+    let written = if config.audit { Some(Written::open(&config.data_dir)?) } else { None };
+    if let Some(address) = config.page.listen {
+        let failed = |cause| Error::file(&address.to_string(), "listened on", cause);
+        let listener = runtime.block_on(TcpListener::bind(address)).map_err(failed)?;
+        let address = listener.local_addr().map_err(failed)?;
+        lines.say("page", &format!("http://{address}/"), json!({"address": address.to_string()}));
+        runtime
+            .spawn(page::serve(listener, Page { status: Arc::clone(&status), now: Box::new(options::now) }));
+    }
     let gateway = Gateway::new(config);
     let stop = gateway.stopper();
-    let runtime = runtime()?;
     let ending = runtime.block_on(async { Ending::watch(&[]) })?;
     runtime.spawn(async move {
         ending.first().await;
         stop.stop();
     });
-    Ok(gateway.run(options::now, &Lines { json: options.json })?)
+    let done = match &written {
+        Some(written) => gateway.run(options::now, &(lines, (status, written))),
+        None => gateway.run(options::now, &(lines, status)),
+    };
+    if let Some(written) = written {
+        written.close();
+    }
+    Ok(done?)
 }
 
 /// What happens, as lines on standard error.
@@ -102,15 +127,29 @@ impl Observer for Lines {
                 let why = cause.to_string();
                 ("directory-fault", format!("{}; the one from before holds", Safe(&why)), json!({"why": why}))
             }
+            Event::Alert { alert } => {
+                let kind = alert.kind.name();
+                (
+                    "alert",
+                    format!("{kind} {}", Safe(&alert.device)),
+                    json!({"alert": kind, "device": alert.device}),
+                )
+            }
             Event::Stopped { owed } => ("stopped", format!("{owed} copies owed"), json!({"owed": owed})),
             _ => return,
         };
+        self.say(what, &words, fields);
+    }
+}
+
+impl Lines {
+    fn say(&self, what: &str, words: &str, fields: Value) {
         let time = options::now();
         let line = match (self.json, fields) {
-            (true, serde_json::Value::Object(mut fields)) => {
+            (true, Value::Object(mut fields)) => {
                 fields.insert("time_ms".into(), time.0.into());
                 fields.insert("event".into(), what.into());
-                serde_json::Value::Object(fields).to_string()
+                Value::Object(fields).to_string()
             }
             _ => format!("{} {what} {words}", options::utc(time)).trim_end().to_owned(),
         };

@@ -9,6 +9,7 @@ mod publish;
 mod rotate;
 mod simulate;
 mod subscribe;
+mod written;
 
 use clap::Subcommand;
 

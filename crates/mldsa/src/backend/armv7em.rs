@@ -5,7 +5,7 @@
 #![allow(unsafe_code, reason = "the permutation is in assembly")]
 
 use super::interleaved::inward;
-use super::{Coeffs, PLACES, Room, door};
+use super::{Backend, Coeffs, PLACES, door};
 use crate::fips204::ring::{Ball, NttPoly, Small, one};
 use crate::keccak::{self, States};
 use crate::kernels::ntt::zetas::{F, F_ZETA, INV_ZETAS, ZETAS};
@@ -21,7 +21,8 @@ pub(crate) struct Armv7em(());
 
 pub(super) static ROOM: Armv7em = Armv7em(());
 
-pub(super) fn detect() -> Option<Room> {
+#[cfg(not(one_room))]
+pub(super) fn detect() -> Option<super::Room> {
     Some(&ROOM)
 }
 
@@ -37,18 +38,18 @@ door!(Armv7em, Lane, [], {
         unsafe { permute(words.as_flattened_mut().as_mut_ptr(), RC.as_ptr(), RC.as_ptr_range().end) }
     }
     fn keccak_x4(&self, states: &mut States<4>) {
-        one_by_one(&ROOM, states)
+        one_by_one(states)
     }
     fn keccak_x8(&self, states: &mut States<8>) {
-        one_by_one(&ROOM, states)
+        one_by_one(states)
     }
 });
 
 /// N states one after the other.
-fn one_by_one<const N: usize>(room: Room, states: &mut States<N>) {
+fn one_by_one<const N: usize>(states: &mut States<N>) {
     for n in 0..N {
         let mut one = States(states.0.each_ref().map(|words| [words[n]]));
-        room.keccak_x1(&mut one);
+        ROOM.keccak_x1(&mut one);
         for (words, [of_one]) in states.0.iter_mut().zip(one.0) {
             words[n] = of_one;
         }
@@ -120,6 +121,9 @@ unsafe extern "C" fn add_windows(
 ) {
     core::arch::naked_asm!(include_str!("armv7em/ball.s"), options(raw))
 }
+
+// What the assembly takes for granted: polynomials lie side by side.
+const _: () = assert!(size_of::<NttPoly>() == 1024);
 
 /// The zetas of a pass of three layers, root first.
 const fn tree(zetas: &Coeffs, root: usize) -> [i32; 7] {

@@ -41,7 +41,7 @@ mod tests {
     fn each_bit_goes_to_its_place_and_back() {
         for bit in 0..64 {
             let lane = 1 << bit;
-            assert_eq!(inward(lane), 1 << (bit / 2 + 32 * (bit % 2)), "bit {bit}");
+            assert_eq!(inward(lane), 1 << ((bit >> 1) + 32 * (bit & 1)), "bit {bit}");
             assert_eq!(outward(inward(lane)), lane, "bit {bit}");
         }
         assert_eq!(inward(0x0123_4567_89ab_cdef), outward(inward(inward(0x0123_4567_89ab_cdef))));

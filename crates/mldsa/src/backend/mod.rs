@@ -24,6 +24,8 @@ mod interleaved;
 #[cfg(all(feature = "plain-lanes", not(armv7em)))]
 mod plain8;
 mod portable;
+#[cfg(one_room)]
+mod sole;
 #[cfg(feature = "ctgrind")]
 pub(crate) mod taint;
 mod wipe;
@@ -33,6 +35,8 @@ pub(crate) use interleaved::{inward, outward};
 #[cfg(not(armv7em))]
 pub(crate) use plain_words::{inward, outward};
 pub(crate) use portable::ONE_LANE;
+#[cfg(one_room)]
+pub(crate) use sole::{Room, active, rooms};
 pub(crate) use wipe::{filled, wipe};
 
 /// The form in which this build keeps the words of Keccak states: as they are, but for [`interleaved`] words on ARMv7E-M.
@@ -64,6 +68,9 @@ pub(crate) struct CacheLine;
 
 /// See [`crate::kernels::pointwise::dot`].
 pub(crate) type Dot = fn(&[NttPoly], &[NttPoly], Option<(&NttPoly, &NttPoly)>, &mut Coeffs);
+
+/// The sums of [`crate::kernels::ball::add_times_ball`]: windows of a small polynomial, where they begin, and the sums.
+pub(crate) type SumWindows = fn(&Small, &[u16], &mut [u8; 256]);
 
 /// Places for the numbers of all coefficients, and for what a register may write beyond them.
 pub(crate) const PLACES: usize = 256 + 16;
@@ -100,7 +107,7 @@ pub(crate) trait Lanes:
     /// `dot`, likewise.
     const DOT: Option<Dot> = None;
     /// The sums of `add_times_ball`, likewise.
-    const SUM_WINDOWS: Option<fn(&Small, &[u16], &mut [u8; 256])> = None;
+    const SUM_WINDOWS: Option<SumWindows> = None;
 
     /// The coefficients as cells of N.
     fn cells(w: &[i32]) -> &[Self::Cell];
@@ -369,9 +376,11 @@ fn aligned_frame() {
 }
 
 /// A room in hand: the proof that this CPU can run it.
+#[cfg(not(one_room))]
 pub(crate) type Room = &'static dyn Backend;
 
 /// How each room of this build is had, the best one first; `None` where this CPU cannot run it.
+#[cfg(not(one_room))]
 static DETECT: &[fn() -> Option<Room>] = &[
     #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
     avx512::detect,
@@ -379,20 +388,13 @@ static DETECT: &[fn() -> Option<Room>] = &[
     avx2::detect,
     #[cfg(armv7em)]
     armv7em::detect,
-    // A target that always has a better room carries this one for tests alone.
-    #[cfg(any(not(armv7em), feature = "hazmat"))]
     portable::detect,
     #[cfg(all(feature = "plain-lanes", not(armv7em)))]
     plain8::detect,
 ];
 
-#[cfg(armv7em)]
-use armv7em::ROOM as PLAIN;
-/// The room of a build that has no better one.
-#[cfg(not(armv7em))]
-use portable::ROOM as PLAIN;
-
 /// The rooms of this build that this CPU can run, the best one first.
+#[cfg(not(one_room))]
 pub(crate) fn rooms() -> impl Iterator<Item = Room> {
     DETECT.iter().filter_map(|detect| detect())
 }
@@ -401,10 +403,12 @@ pub(crate) fn rooms() -> impl Iterator<Item = Room> {
 ///
 /// A room is forced by `SEALSTONE_BACKEND=name` in debug builds, or by [`crate::hazmat::force_room`].
 /// Panics, in debug builds only, if the variable names no room: a test that runs elsewhere than it says proves nothing.
+#[cfg(not(one_room))]
 pub(crate) fn active() -> Room {
-    forced().or_else(|| rooms().next()).unwrap_or(&PLAIN)
+    forced().or_else(|| rooms().next()).unwrap_or(&portable::ROOM)
 }
 
+#[cfg(not(one_room))]
 fn forced() -> Option<Room> {
     #[cfg(test)]
     if let Some(room) = crate::suite::faulty::in_use() {

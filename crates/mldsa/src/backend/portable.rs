@@ -13,10 +13,10 @@ use crate::kernels::pack::{pack_eight, unpack_eight};
 #[derive(Clone, Copy)]
 pub(crate) struct Portable(());
 
-#[cfg(any(not(armv7em), feature = "hazmat"))]
+#[cfg(not(one_room))]
 pub(super) static ROOM: Portable = Portable(());
 
-#[cfg(any(not(armv7em), feature = "hazmat"))]
+#[cfg(not(one_room))]
 pub(super) fn detect() -> Option<super::Room> {
     Some(&ROOM)
 }

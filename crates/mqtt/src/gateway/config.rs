@@ -3,6 +3,7 @@
 mod reading;
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::num::{NonZeroU16, NonZeroU32, NonZeroU64, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -18,6 +19,10 @@ use crate::topic::{Filter, Topic};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Config {
+    /// When somebody is told.
+    pub alerts: Alerts,
+    /// Whether the command writes an audit log, in `audit` within the data directory.
+    pub audit: bool,
     /// The broker.
     pub broker: Broker,
     /// Classes of topics, least first.
@@ -26,12 +31,36 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The device directory: a JSON file, or a folder of them. Read again when it changes.
     pub directory: PathBuf,
+    /// What people and monitoring see.
+    pub page: Page,
     /// What is accepted.
     pub policy: Policy,
     /// Where messages come from and go to.
     pub topics: Topics,
     /// The threads that verify.
     pub workers: Workers,
+}
+
+/// `[alerts]`: each alert about a device is told once, and again after the cooldown.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Alerts {
+    /// How long the same alert about the same device is not told again.
+    pub cooldown_s: NonZeroU32,
+    /// Messages below the default of their class that a device may sign in an hour.
+    pub downgrades_per_hour: NonZeroU32,
+    /// How long everything that a device signs may be below the default.
+    pub low_means_minutes: NonZeroU32,
+    /// An alert is published to this topic, `/`, its kind; empty: nowhere.
+    pub topic: String,
+}
+
+/// `[page]`: plain HTTP, for whoever asks: as a rule a loopback address.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Page {
+    /// Where the page and `/metrics` are, as in `127.0.0.1:9465`; without it, nowhere.
+    pub listen: Option<SocketAddr>,
 }
 
 /// `[broker]`: one broker, from which messages come and to which they go.
@@ -317,13 +346,27 @@ impl Default for Classes {
 impl Default for Config {
     fn default() -> Self {
         Config {
+            alerts: Alerts::default(),
+            audit: true,
             broker: Broker::default(),
             class: Classes::default(),
             data_dir: "sealstone-mqtt-data".into(),
             directory: "devices".into(),
+            page: Page::default(),
             policy: Policy::default(),
             topics: Topics::default(),
             workers: Workers::default(),
+        }
+    }
+}
+
+impl Default for Alerts {
+    fn default() -> Self {
+        Alerts {
+            cooldown_s: const { NonZeroU32::new(3600).unwrap() },
+            downgrades_per_hour: const { NonZeroU32::new(20).unwrap() },
+            low_means_minutes: const { NonZeroU32::new(30).unwrap() },
+            topic: "alerts".into(),
         }
     }
 }

@@ -5,6 +5,7 @@
 //! broker. [`run`] is the loop around them and the only place with threads, sockets and clocks. docs/mqtt-gateway.md is the
 //! operator's page and has the argument why nothing is lost or doubled.
 
+mod alerts;
 mod budget;
 pub mod client;
 pub mod config;
@@ -13,17 +14,22 @@ mod error;
 mod inbox;
 mod journal;
 pub mod link;
+pub mod metrics;
 mod observe;
+pub mod page;
 mod reason;
 pub mod run;
 pub mod state;
+pub mod status;
 pub mod verify;
 pub mod wire;
 mod workers;
 
+pub use alerts::{Alert, AlertKind};
 pub use config::Config;
 pub use directory::Directory;
 pub use error::Error;
 pub use observe::{Event, Observer};
 pub use reason::{Marks, Reason};
 pub use run::{Gateway, Stop};
+pub use status::Status;

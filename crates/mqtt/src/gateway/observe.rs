@@ -1,6 +1,7 @@
 //! What the gateway says of itself, to whoever counts, logs or warns.
 
 use super::Error;
+use super::alerts::Alert;
 use super::reason::Reason;
 use super::verify::Passed;
 use crate::message::UnixMillis;
@@ -70,6 +71,11 @@ pub enum Event<'a> {
         /// What and where.
         cause: &'a Error,
     },
+    /// Somebody should look at a device.
+    Alert {
+        /// Why.
+        alert: &'a Alert,
+    },
     /// The gateway ends, and owes so many copies.
     Stopped {
         /// Copies in the outbox.
@@ -86,4 +92,18 @@ pub trait Observer: Sync {
 /// Nobody.
 impl Observer for () {
     fn note(&self, _: &Event<'_>) {}
+}
+
+/// Both.
+impl<A: Observer, B: Observer> Observer for (A, B) {
+    fn note(&self, event: &Event<'_>) {
+        self.0.note(event);
+        self.1.note(event);
+    }
+}
+
+impl<T: Observer + Send + ?Sized> Observer for std::sync::Arc<T> {
+    fn note(&self, event: &Event<'_>) {
+        (**self).note(event);
+    }
 }

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::Error;
+use super::alerts::{Alert, Alerts};
 use super::budget::Budget;
 use super::config::{Config, Rules};
 use super::directory::Directory;
@@ -89,6 +90,7 @@ impl Gateway {
             dead: HashSet::new(),
             failures: HashMap::new(),
             dead_letters: Budget::new(self.config.topics.dead_letters_per_second.get(), 1000),
+            alerts: Alerts::new(&self.config.alerts),
             out: Vec::new(),
             looked_at: Instant::now(),
         };
@@ -163,6 +165,7 @@ struct Turn<'a> {
     /// Failed verifications by device.
     failures: HashMap<Box<str>, Budget>,
     dead_letters: Budget,
+    alerts: Alerts,
     /// To be written after the commit.
     out: Vec<Packet>,
     looked_at: Instant,
@@ -374,6 +377,8 @@ impl Turn<'_> {
             match passed {
                 Ok(passed) => {
                     self.observer.note(&Event::Passed { message: &passed, now });
+                    let alert = self.alerts.passed(&passed, now);
+                    self.alert(alert);
                     let copy = self.copy(passed);
                     let dead = &self.dead;
                     if let Some(id) = self.store.owe(copy, |id| dead.contains(&id)) {
@@ -384,6 +389,10 @@ impl Turn<'_> {
                     let device =
                         crate::Topic::new(&publish.topic).ok().and_then(|topic| self.rules.device(topic));
                     self.observer.note(&Event::Refused { reason, topic: &publish.topic, device, now });
+                    // Only of devices that are known: others could be without end.
+                    let known = device.filter(|device| self.directory.device(device).is_some());
+                    let alert = known.and_then(|device| self.alerts.refused(reason, device, now));
+                    self.alert(alert);
                     self.bury(&publish, reason, now);
                 }
             }
@@ -451,10 +460,35 @@ impl Turn<'_> {
         })));
     }
 
+    /// Tells an alert, on its topic if there is a broker.
+    fn alert(&mut self, alert: Option<Alert>) {
+        let Some(alert) = alert else { return };
+        self.observer.note(&Event::Alert { alert: &alert });
+        let prefix = &self.config.alerts.topic;
+        let dead = &self.dead;
+        if prefix.is_empty() || self.link.is_none() {
+            return;
+        }
+        let Some(id) = self.store.free_id(|id| dead.contains(&id)) else { return };
+        self.dead.insert(id);
+        let kind = alert.kind.name();
+        let said = serde_json::json!({"alert": kind, "device": alert.device, "time_ms": alert.time.0});
+        self.out.push(Packet::Publish(Box::new(Publish {
+            qos: Qos::AtLeastOnce,
+            topic: format!("{prefix}/{kind}"),
+            id,
+            payload: said.to_string().into_bytes(),
+            ..Publish::default()
+        })));
+    }
+
     /// Writes what the commit has made true.
     fn write(&mut self) {
         let Some(link) = &mut self.link else { return self.out.clear() };
         let mut packets = Vec::with_capacity(self.out.len());
+        if matches!(self.out.first(), Some(Packet::Subscribe { .. })) {
+            packets.push(self.out.remove(0));
+        }
         while self.in_flight.len() < link.receive_maximum {
             let Some(id) = self.unsent.pop_front() else { break };
             let Some(owed) = self.store.owed(id) else { continue };

@@ -90,6 +90,8 @@ impl Store {
         }
         let journal = Journal::open(&path, |content| memory.replay(content).ok_or_else(|| damaged(&path)))?;
         sync_folder(folder)?;
+        // Nobody knows which of them were on their way.
+        memory.outbox.values_mut().for_each(|owed| owed.publish.dup = true);
         Ok(Store {
             folder: folder.to_owned(),
             generation,

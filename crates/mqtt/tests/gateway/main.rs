@@ -3,6 +3,10 @@
 
 mod broker;
 mod flow;
+mod hostile;
+mod measured;
+mod negative;
+mod page;
 mod place;
 mod restarts;
 mod state;

@@ -1,9 +1,8 @@
 //! One coefficient in a register of 32 bits, with the long products of ARMv7E-M.
 
 use super::{Armv7em, dot, inv_ntt, ntt, sum_windows};
-use crate::backend::{Coeffs, Dot, Lanes};
+use crate::backend::{Coeffs, Dot, Lanes, SumWindows};
 use crate::fips204::params::Q;
-use crate::fips204::ring::Small;
 use crate::kernels::QINV;
 use crate::kernels::pack::{pack_eight, unpack_eight};
 use core::arch::asm;
@@ -67,7 +66,7 @@ impl Lanes for Lane {
     const BYTES: usize = 8;
     const TRANSFORMS: Option<[fn(&mut Coeffs); 2]> = Some([ntt, inv_ntt]);
     const DOT: Option<Dot> = Some(dot);
-    const SUM_WINDOWS: Option<fn(&Small, &[u16], &mut [u8; 256])> = Some(sum_windows);
+    const SUM_WINDOWS: Option<SumWindows> = Some(sum_windows);
 
     #[inline(always)]
     fn cells(w: &[i32]) -> &[i32] {

@@ -78,9 +78,15 @@ impl Config {
         }
         for text in &topics.subscribe {
             let subscribed = filter("subscribe", text)?;
-            for (key, prefix) in
-                [("clean", &topics.clean), ("marked", &topics.marked), ("dead_letters", &topics.dead_letters)]
-            {
+            for (key, prefix) in [
+                ("clean", &topics.clean),
+                ("marked", &topics.marked),
+                ("dead_letters", &topics.dead_letters),
+                ("topic", &self.alerts.topic),
+            ] {
+                if prefix.is_empty() {
+                    continue;
+                }
                 let probe = format!("{prefix}/a");
                 if Topic::new(&probe).is_ok_and(|probe| subscribed.matches(probe))
                     || text.starts_with(&format!("{prefix}/"))
@@ -96,6 +102,7 @@ impl Config {
             ("clean", &topics.clean, false),
             ("marked", &topics.marked, false),
             ("dead_letters", &topics.dead_letters, true),
+            ("topic", &self.alerts.topic, true),
         ] {
             if Topic::new(prefix).is_err() && !(may_be_empty && prefix.is_empty()) {
                 let what = format!("`{key}` is {prefix:?}, which is no topic");
@@ -106,7 +113,7 @@ impl Config {
                 );
             }
         }
-        if topics.clean == topics.marked || topics.clean == topics.dead_letters {
+        if [&topics.marked, &topics.dead_letters, &self.alerts.topic].contains(&&topics.clean) {
             let what = "`clean` is also another prefix".into();
             return fault("clean", what, "whoever reads the clean copies must see nothing else there");
         }

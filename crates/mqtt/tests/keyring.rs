@@ -96,6 +96,24 @@ fn power_cuts_in_the_middle_of_rotations() {
 }
 
 #[test]
+fn the_operator_gives_newer_keys_and_older_ones_do_not_come_back() {
+    let mut chip = Chip::new(256);
+    let ids = |a, b, c| [KeyId(a), KeyId(b), KeyId(c)];
+    KeyRing::format(&mut chip, ids(4401, 6501, 8701)).unwrap();
+    let mut ring = KeyRing::open(&mut chip).unwrap();
+    ring.prepare(Level::MlDsa44).unwrap();
+    ring.prepare(Level::MlDsa65).unwrap();
+    ring.given(ids(4401, 6502, 8701)).unwrap();
+    assert!(ring.next(Level::MlDsa44).is_some(), "its level got no other key");
+    assert_eq!(ring.next(Level::MlDsa65), None);
+    assert!(ring.may_sign(Level::MlDsa65, KeyId(6501)).is_err());
+    assert_eq!(ring.given(ids(4402, 6501, 8701)), Err(Error::KeyState));
+    drop(ring);
+    let ring = KeyRing::open(&mut chip).unwrap();
+    assert_eq!(Level::ALL.map(|level| ring.active(level)), ids(4401, 6502, 8701));
+}
+
+#[test]
 fn announcements_and_confirmations_come_back_and_in_no_other_length() {
     for level in Level::ALL {
         let said = Announcement { level, key_id: KeyId(0x0102), public_key: public(level).encode() };

@@ -8,7 +8,6 @@ use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::Packet;
 use rumqttc::v5::{Client, Event, MqttOptions};
 use sealstone_mldsa::{Level, any};
-use sealstone_mqtt::blob::{Blob, Topics};
 use sealstone_mqtt::form::By;
 use sealstone_mqtt::keyring::KeyRing;
 use sealstone_mqtt::level::{Class, Policy};
@@ -17,7 +16,7 @@ use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::open::Envelope;
 #[cfg(feature = "std")]
 use sealstone_mqtt::packet::{Properties, Qos, Version, Will};
-use sealstone_mqtt::provision::Provision;
+use sealstone_mqtt::provision::{Key, Provision, Topics, first_key_id};
 #[cfg(feature = "std")]
 use sealstone_mqtt::publisher::{Closed, Publisher, Settings, Transport, Waiting};
 use sealstone_mqtt::{Filter, Form, KeyId, Kind};
@@ -387,7 +386,7 @@ impl Place {
         // Two pages for the numbers, two for the key ids.
         let (mut numbers, mut ring) = (Chip::new(1024), Chip::new(1024));
         Numbers::format(&mut numbers, 0).unwrap();
-        KeyRing::format(&mut ring, [KeyId(1); 3]).unwrap();
+        KeyRing::format(&mut ring, Level::ALL.map(first_key_id)).unwrap();
         std::fs::write(place.folder.join("flash.bin"), [numbers.bytes, ring.bytes].concat()).unwrap();
         let mut topics = Vec::new();
         for (filter, class) in CLASSES {
@@ -395,20 +394,19 @@ impl Place {
             let len = Topics::emit(Filter::new(filter).unwrap(), class, &mut entry).unwrap();
             topics.extend(&entry[..len]);
         }
-        let topics = Topics::new(&topics).unwrap();
-        let keys = Level::ALL.map(|level| {
-            let seed = &SEEDS[level as usize];
-            Blob { device: "7", key_id: KeyId(1), level, seed, policy: Policy::MAINS, topics }
-        });
         let given = Provision {
-            keys,
+            device: "7",
+            keys: Level::ALL.map(|level| Key { id: first_key_id(level), seed: &SEEDS[level as usize] }),
             mac_key_id: KeyId(9),
             mac_key: &MAC_KEY,
+            tagged: [true, false, false, false],
             address: [10, 0, 2, 2],
             port: place.port,
             keepalive_s: 10,
             answer_ms: 4_000,
             interval_ms: 100,
+            policy: Policy::MAINS,
+            topics: Topics::new(&topics).unwrap(),
         };
         let mut page = [0xff; 1024];
         given.emit(&mut page).unwrap();

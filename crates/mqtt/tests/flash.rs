@@ -70,7 +70,7 @@ impl Flash for Chip {
     }
 
     fn write(&mut self, page: usize, at: usize, bytes: &[u8]) -> Result<(), Error> {
-        assert!(at % 8 == 0 && bytes.len() % 8 == 0 && at + bytes.len() <= self.page);
+        assert!(at.is_multiple_of(8) && bytes.len().is_multiple_of(8) && at + bytes.len() <= self.page);
         for (i, byte) in bytes.iter().enumerate() {
             let place = page * self.page + at + i;
             let done = self.step();
@@ -195,11 +195,9 @@ fn a_value_is_the_old_or_the_new_one() {
             assert_eq!(store.value(), &value);
             let mut new = [round as u8; 20];
             new[..4].copy_from_slice(&round.to_be_bytes());
-            drop(store);
             chip.cut_after(1 + chance.below(200), chance.below(256) as u8, round % 2 == 0);
             store = Store::<_, 20>::open(&mut chip).unwrap();
             let wrote = store.write(&new).is_ok();
-            drop(store);
             let cut = chip.restore();
             assert!(wrote || cut);
             let held = *Store::<_, 20>::open(&mut chip).unwrap().value();

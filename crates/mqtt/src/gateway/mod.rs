@@ -18,6 +18,7 @@ mod reason;
 pub mod run;
 pub mod state;
 pub mod verify;
+mod watch;
 pub mod wire;
 mod workers;
 

@@ -37,7 +37,6 @@ fn each_step_only_after_the_one_before() {
     assert_eq!((ring.active(LEVEL), ring.next(LEVEL)), (KeyId(6), None));
     assert_eq!(ring.may_sign(LEVEL, KeyId(5)), Err(Error::KeyState), "retired");
     assert_eq!(ring.confirm(LEVEL, KeyId(6)), Err(Error::KeyState), "twice");
-    drop(ring);
     assert_eq!(KeyRing::open(&mut chip).unwrap().active(LEVEL), KeyId(6));
 }
 

@@ -16,7 +16,7 @@ mod way;
 
 use core::fmt::Write as _;
 use keys::Three;
-use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, unix_seconds};
+use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, stack_of, unix_seconds};
 use sealstone_mqtt::keyring::KeyRing;
 use sealstone_mqtt::level::{Class, Means, TopicMap};
 use sealstone_mqtt::mac::{MacKey, Rhythm};
@@ -116,8 +116,13 @@ fn run() -> Result<(), Error> {
         }
         // No more than signing really has: what is free below this frame.
         let means = Means { energy: 1000, heat: 0, free: free_memory() };
-        if let Some(served) = sealer.serve(&mut publisher, means, time, now, &mut chosen) {
+        let mut serve = || sealer.serve(&mut publisher, means, time, now, &mut chosen);
+        let (stack, served) = if cfg!(feature = "measure") { stack_of(&mut serve) } else { (0, serve()) };
+        if let Some(served) = served {
             told_served(&served);
+            if stack > 0 {
+                line!("{{\"event\":\"measured\",\"stack\":{}}}", stack);
+            }
         }
         if sealer.tags.as_ref().is_some_and(|tags| tags.checkpoint.is_due(RHYTHM, now))
             && let Some(Err(error)) =

@@ -26,6 +26,8 @@ PARTNERS = {
     "oauth4webapi": ("flows", "node", "with_oauth4webapi.mjs"),
     "authlib": ("flows", "python", "with_authlib.py"),
     "openidconnect": ("flows", "rust", None),
+    "paho-mqtt": ("messages", "python", "with_paho.py"),
+    "cbor2": ("messages", "python", "with_cbor2.py"),
 }
 
 
@@ -40,13 +42,13 @@ class Command:
     environment: dict
 
 
-def everything():
-    """For each partner what it does and how to start it: a Command, or Missing."""
+def everything(only=None):
+    """For each partner, or for those that do `only` this, what it does and how to start it: a Command, or Missing."""
+    wanted = {name: what for name, what in PARTNERS.items() if only in (None, what[0])}
     with ThreadPoolExecutor() as pool:
-        prepared = {language: pool.submit(prepare) for language, prepare in LANGUAGES.items()}
-    return {
-        name: (kind, command(prepared[language], program)) for name, (kind, language, program) in PARTNERS.items()
-    }
+        languages = {language for _, language, _ in wanted.values()}
+        prepared = {language: pool.submit(LANGUAGES[language]) for language in languages}
+    return {name: (kind, command(prepared[language], program)) for name, (kind, language, program) in wanted.items()}
 
 
 def command(prepared, program):

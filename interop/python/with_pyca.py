@@ -3,22 +3,10 @@
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.backends.openssl import backend
 from cryptography.hazmat.primitives import serialization as form_of
-from cryptography.hazmat.primitives.asymmetric import mldsa
 
 import compact
+from pyca_keys import PRIVATE, PUBLIC
 from wire import Refused, serve
-
-PRIVATE = {
-    "ML-DSA-44": mldsa.MLDSA44PrivateKey,
-    "ML-DSA-65": mldsa.MLDSA65PrivateKey,
-    "ML-DSA-87": mldsa.MLDSA87PrivateKey,
-}
-PUBLIC = {
-    "ML-DSA-44": mldsa.MLDSA44PublicKey,
-    "ML-DSA-65": mldsa.MLDSA65PublicKey,
-    "ML-DSA-87": mldsa.MLDSA87PublicKey,
-}
-
 
 def make_key(level):
     key = PRIVATE[level].generate()

@@ -176,7 +176,7 @@ impl<P: ParameterSet, M: Profile> SignSpace<P, M> {
     /// Bytes of this workspace.
     pub const SIZE: usize = size_of::<Self>();
     /// Bytes of stack that a call takes besides, at most, whatever the level: measured on an emulated Cortex-M4
-    /// (thumbv7em, optimisation for speed) and rounded up; `firmware/memory` holds calls to it. Elsewhere frames have other
+    /// (thumbv7em, optimisation for speed) and rounded up; `./dev bench m4` holds calls to it. Elsewhere frames have other
     /// sizes.
     pub const STACK: usize = M::SIGN_STACK;
 

@@ -43,14 +43,14 @@ fn level<P: ParameterSet>(counter: &mut Counter, level: u32) {
     digest(&expanded, "pk", level, key.encode());
     for i in 0..MESSAGES {
         let message = [i; 50];
-        let from_seed = measured(counter, "sign-fast", level, || {
+        let from_seed = measured(counter, "sign-seed", level, || {
             seed.sign_deterministic(Context::EMPTY, black_box(&message))
         });
         let signature = measured(counter, "sign-expanded", level, || {
             expanded.sign_deterministic(Context::EMPTY, black_box(&message))
         });
         let (Ok(from_seed), Ok(signature)) = (from_seed, signature) else { exit(false) };
-        let good = measured(counter, "verify-fast", level, || verify(&key, &message, &signature));
+        let good = measured(counter, "verify-bytes", level, || verify(&key, &message, &signature));
         let live = black_box(&key).expand();
         let good = good
             & measured(counter, "verify-expanded", level, || {

@@ -18,7 +18,8 @@ mod watermark;
 pub use clock::Clock;
 pub use cortex_m::Peripherals;
 pub use cortex_m_rt::entry;
-pub use cortex_m_semihosting::hprintln as line;
+#[doc(hidden)]
+pub use cortex_m_semihosting::hprintln;
 pub use counter::Counter;
 pub use given::{free_memory, given};
 pub use host::{File, unix_seconds};
@@ -29,6 +30,20 @@ pub use uart::Uart;
 pub use watermark::stack_of;
 
 use cortex_m_semihosting::debug;
+
+/// Whether there is a host that reads lines.
+#[doc(hidden)]
+pub const HOST: bool = cfg!(not(feature = "quiet"));
+
+/// Sends a line to the host. With the feature `quiet` nothing of it is in the program.
+#[macro_export]
+macro_rules! line {
+    ($($part:tt)*) => {
+        if $crate::HOST {
+            $crate::hprintln!($($part)*);
+        }
+    };
+}
 
 /// Ends the emulation; the host's exit status says whether all went well.
 pub fn exit(good: bool) -> ! {

@@ -25,12 +25,22 @@ pub(crate) const LEVELS: [&str; 3] = ["44", "65", "87"];
 /// The programs of `firmware/rivals`.
 const RIVALS: [&str; 3] = ["libcrux", "ml-dsa", "fips204"];
 
-/// Where `./dev bench m4` puts programs: what counts on the board with much memory, what compares on the one with a timer
-/// that counts single instructions.
+/// Where `./dev bench m4` puts programs: what needs the board with much memory, and what runs on the one that has 128 KiB and
+/// a timer that counts single instructions.
 const COUNTERS: &str = "firmware/target/mps2/thumbv7em-none-eabihf";
-/// The compiler's settings for speed and for flash, and the group of rows of each.
-const PROFILES: [(&str, &str); 2] = [("release", "m4"), ("small", "m4-s")];
+const PROFILES: &str = "firmware/target/netduino/thumbv7em-none-eabihf";
 const EXAM: &str = "firmware/target/exam/thumbv7em-none-eabihf/release/exam";
+/// The compiler's settings for speed and for flash, and the group of rows of each.
+const SETTINGS: [(&str, &str); 2] = [("release", "m4"), ("small", "m4-s")];
+/// What is built for flash: one level, all of them, and the device of `firmware/device` without and with lines to the emulator.
+const FLASH: [(&str, &str); 6] = [
+    ("44", "quiet/thumbv7em-none-eabihf/small/flash-44"),
+    ("65", "quiet/thumbv7em-none-eabihf/small/flash-65"),
+    ("87", "quiet/thumbv7em-none-eabihf/small/flash-87"),
+    ("engine", "quiet/thumbv7em-none-eabihf/small/flash-all"),
+    ("all", "quiet/thumbv7em-none-eabihf/small/sealstone-device"),
+    ("all-lines", "netduino/thumbv7em-none-eabihf/small/sealstone-device"),
+];
 const THEIRS: &str = "firmware/rivals/target/thumbv7em-none-eabihf/release";
 
 /// What came out.
@@ -56,15 +66,18 @@ pub(crate) fn measure(root: &Path, rivals: bool) -> Result<Outcome, String> {
         others.push(Other { name, lines, flash: elf::flash(&program)? });
     }
     let mut values = BTreeMap::new();
-    for (profile, group) in PROFILES {
-        let programs = root.join(COUNTERS).join(profile);
-        let ours = Lines::run("mps2-an386", &programs.join("count"))?;
-        expected.check_ours(&ours)?;
-        count(&ours, &expected, group, &mut values)?;
-        for level in LEVELS.into_iter().chain(["all"]) {
-            let bytes = elf::flash(&programs.join(format!("flash-{level}")))?;
-            values.insert(format!("{group}-flash/{level}"), bytes as f64);
+    for (setting, group) in SETTINGS {
+        for (board, folder, program) in
+            [("mps2-an386", COUNTERS, "count"), ("netduinoplus2", PROFILES, "profiles")]
+        {
+            let ours = Lines::run(board, &root.join(folder).join(setting).join(program))?;
+            expected.check_ours(&ours)?;
+            count(&ours, &expected, group, &mut values)?;
         }
+    }
+    for (name, program) in FLASH {
+        let bytes = elf::flash(&root.join("firmware/target").join(program))?;
+        values.insert(format!("m4-flash/{name}"), bytes as f64);
     }
     let budget = Budget::read(&root.join("firmware/budget.txt"))?;
     let rows: Vec<Row> =
@@ -80,8 +93,8 @@ struct Other {
     flash: u64,
 }
 
-/// Our rows: the means of instructions, those of the message that is accepted at the first attempt, the most stack, and with
-/// it key and signature.
+/// Our rows: the means of instructions, those of the message that is accepted at the first attempt, the most stack with the
+/// workspace, and with that the key and an envelope.
 fn count(
     ours: &Lines,
     expected: &Expected,
@@ -100,10 +113,13 @@ fn count(
                 counts.get(expected.at_once(level)).ok_or("the message of one attempt was not signed")?;
             values.insert(format!("{group}/sign-one-{profile}/{level}"), *one as f64);
             if profile != "expanded" {
-                let ram = most + expected.key_and_signature(level) as f64;
+                let ram = most + expected.key_and_envelope(profile, level) as f64;
                 values.insert(format!("{group}-ram/{profile}/{level}"), ram);
             }
         }
+    }
+    if let [tag] = ours.counts("tag", "all") {
+        values.insert(format!("{group}/tag"), *tag as f64);
     }
     Ok(())
 }
@@ -125,10 +141,10 @@ fn theirs(parts: &[&str], at_once: impl Fn(&str) -> usize, other: &Other) -> Opt
     let kind = operation.split('-').next()?;
     // RustCrypto's live keys, which hold the matrix, stand against ours; everybody else's bytes against our bytes.
     let live = operation.ends_with("expanded");
-    if operation == "expand" || kind != "keygen" && live != (other.name == "ml-dsa") {
+    let counts = other.lines.counts(kind, level);
+    if operation == "expand" || counts.is_empty() || kind != "keygen" && live != (other.name == "ml-dsa") {
         return None;
     }
-    let counts = other.lines.counts(kind, level);
     match group {
         "m4" if operation.starts_with("sign-one") => counts.get(at_once(level)).map(|count| *count as f64),
         "m4" => Some(lines::mean(counts)),

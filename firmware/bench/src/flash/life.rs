@@ -1,14 +1,19 @@
-//! One life of a key, with everything that a device calls.
+//! One life of a key, with everything that a device calls, in the least memory.
 
 use core::hint::black_box;
-use sealstone_mldsa::{Context, Error, ParameterSet, Signature, SigningKey, VerifyingKey};
+use sealstone_mldsa::device::{
+    EncodedSigningKey, EncodedVerifyingKey, KeygenSpace, SignSpace, Small, VerifySpace,
+};
+use sealstone_mldsa::{Context, Error, ParameterSet};
 
-/// Public key, signature and verdict; all inputs are unknown to the compiler.
+/// Keys, signature and verdict; all inputs are unknown to the compiler.
 #[inline(never)]
 pub(crate) fn life<P: ParameterSet>() -> Result<(), Error> {
-    let key = SigningKey::<P>::from_seed(black_box(&[7; 32]));
-    let public = key.verifying_key();
-    let signature = key.sign_deterministic(Context::EMPTY, black_box(b"message"))?;
-    let public = VerifyingKey::<P>::decode(black_box(public.encode()))?;
-    public.verify(Context::EMPTY, black_box(b"message"), &Signature::decode(black_box(signature.encode()))?)
+    let (mut pk, mut sk, mut sigma) = ([0; 2592], [0; 4896], [0; 4627]);
+    let (pk, sk, sigma) = (&mut pk[..P::PK_LEN], &mut sk[..P::SK_LEN], &mut sigma[..P::SIG_LEN]);
+    KeygenSpace::<P, Small>::new().keygen(black_box(&[7; 32]), pk, sk)?;
+    let key = EncodedSigningKey::<P>::decode(black_box(sk))?;
+    SignSpace::<P, Small>::new().sign_deterministic(&key, Context::EMPTY, black_box(b"message"), sigma)?;
+    let key = EncodedVerifyingKey::<P>::decode(black_box(pk))?;
+    VerifySpace::<P, Small>::new().verify(&key, Context::EMPTY, black_box(b"message"), black_box(sigma))
 }

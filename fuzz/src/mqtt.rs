@@ -8,7 +8,7 @@ use sealstone_mqtt::mac::Checkpointed;
 use sealstone_mqtt::open::{self, Envelope};
 use sealstone_mqtt::packet::{self, Packet, Version};
 use sealstone_mqtt::seal::{self, Signer};
-use sealstone_mqtt::{Error, Form, Topic, blob, form};
+use sealstone_mqtt::{Error, Form, Topic, form, provision};
 use std::sync::LazyLock;
 
 /// Any bytes as an envelope of each form: no panic; nothing verifies; what is read is written again, byte for byte.
@@ -66,7 +66,7 @@ pub fn mqtt_packet(input: &[u8]) {
             let _ = packet.emit(version, &mut Vec::new());
         }
     }
-    let _ = blob::Blob::parse(input);
+    let _ = provision::Provision::parse(input);
     let _ = Announcement::parse(input);
     let _ = Checkpointed::parse(input);
     let _ = Confirmation::parse(input);

@@ -1,6 +1,6 @@
 //! Measures one thing at a time beside its rivals: `sealstone-bench engine [--room ROOM]` or
 //! `sealstone-bench auth [--seconds N] [--warm N]`, each with `[--rounds N] [--only PART] [--peers] [--against NAME,NAME]
-//! [--json FILE]`; `sealstone-bench m4 [--check] [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
+//! [--json FILE]`; `sealstone-bench gateway [--seconds N] [--devices N] [--rounds N] [--only rates|memory] [--json FILE]`; `sealstone-bench m4 [--check] [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
 //!
 //! Each round runs one batch of ours and one of each rival for every row, so that whatever disturbs the machine
 //! disturbs all alike. A row shows the median of the rounds and their quartiles.
@@ -9,6 +9,7 @@
 mod auth;
 mod clock;
 mod engine;
+mod gateway;
 mod m4;
 mod ours;
 mod peer;
@@ -23,9 +24,10 @@ use engine::{Against, Choice};
 use serde_json::Value;
 
 /// Everything that can be measured.
-const NAMES: [(&str, &str); 3] = [
+const NAMES: [(&str, &str); 4] = [
     ("auth", "the authorization server under load: tokens, introspection, memory, start"),
     ("engine", "key generation, signing and verification: from bytes, from expanded keys, in batches"),
+    ("gateway", "the verifying gateway with Mosquitto: messages a second, latencies, memory"),
     ("m4", "the engine on an emulated Cortex-M4: instructions, stack, flash"),
 ];
 
@@ -47,6 +49,7 @@ struct Request {
     rounds: Option<usize>,
     seconds: Option<f64>,
     warm: Option<f64>,
+    devices: Option<usize>,
     json: Option<PathBuf>,
     only: Option<String>,
     against: Against,
@@ -65,6 +68,10 @@ impl Request {
                 "--rounds" => {
                     let rounds = value()?.parse().ok().filter(|&rounds| rounds > 0);
                     request.rounds = Some(rounds.ok_or("--rounds needs a number above zero")?);
+                }
+                "--devices" => {
+                    let devices = value()?.parse().ok().filter(|&devices| devices > 0);
+                    request.devices = Some(devices.ok_or("--devices needs a number above zero")?);
                 }
                 "--seconds" => request.seconds = Some(seconds(&word, &value()?)?),
                 "--warm" => request.warm = Some(seconds(&word, &value()?)?),
@@ -91,10 +98,14 @@ impl Request {
     fn run(&self) -> Result<(), String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().unwrap_or(root);
+        if self.devices.is_some() && self.name.as_deref() != Some("gateway") {
+            return Err("--devices is for gateway".to_owned());
+        }
         match self.name.as_deref() {
             None => NAMES.iter().for_each(|(name, what)| println!("{name:12} {what}")),
             Some("auth") => self.auth(&root)?,
             Some("engine") => self.engine(&root)?,
+            Some("gateway") => self.gateway(&root)?,
             Some("m4") => self.m4(&root)?,
             Some(other) => return Err(format!("nothing to measure is called {other}")),
         }
@@ -123,6 +134,27 @@ impl Request {
         Ok(())
     }
 
+    fn gateway(&self, root: &Path) -> Result<(), String> {
+        let alone = matches!(self.against, Against::Goals);
+        if self.room.is_some() || self.warm.is_some() || self.check || !alone {
+            return Err("gateway takes --seconds, --devices, --rounds, --only and --json".to_owned());
+        }
+        let choice = gateway::Choice {
+            seconds: self.seconds.unwrap_or(3.0),
+            rounds: self.rounds.unwrap_or(3),
+            devices: self.devices.unwrap_or(256),
+            only: self.only.as_deref(),
+        };
+        let outcome = gateway::measure(root, &choice)?;
+        print!("{}", gateway::text(&outcome));
+        self.write_json(outcome.rows.iter().map(gateway::Row::json))?;
+        // Only a whole run is a record.
+        if self.only.is_none() {
+            println!("\nrecorded in {}", gateway::record(root, &outcome)?.display());
+        }
+        Ok(())
+    }
+
     fn m4(&self, root: &Path) -> Result<(), String> {
         let timed = self.room.is_some() || self.rounds.is_some() || self.only.is_some();
         if timed || self.seconds.is_some() || self.warm.is_some() || !matches!(self.against, Against::Goals) {
@@ -139,7 +171,7 @@ impl Request {
 
     fn engine(&self, root: &Path) -> Result<(), String> {
         if self.seconds.is_some() || self.warm.is_some() {
-            return Err("--seconds and --warm are for auth".to_owned());
+            return Err("--seconds is for auth and gateway, --warm for auth".to_owned());
         }
         let choice = Choice {
             room: self.room.as_deref(),

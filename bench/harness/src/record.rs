@@ -80,7 +80,7 @@ fn text(root: &Path, date: &str, outcome: &Outcome) -> String {
 }
 
 /// The first line that a program prints.
-fn said(program: &str, arguments: &[&str]) -> String {
+pub(crate) fn said(program: &str, arguments: &[&str]) -> String {
     let output = Command::new(program).args(arguments).output();
     let text = output.ok().and_then(|output| String::from_utf8(output.stdout).ok());
     text.as_deref().and_then(|text| text.lines().next()).unwrap_or("-").to_owned()

@@ -77,8 +77,7 @@ fn folder() -> (tempfile::TempDir, Started, u16) {
     let (broker, port) = mosquitto(folder.path());
     let text = format!("[broker]\naddress = \"127.0.0.1:{port}\"\n");
     fs::write(folder.path().join("gateway.toml"), text).unwrap();
-    let made =
-        sealstone(folder.path(), &["mqtt", "provision", "7", "--level", "ML-DSA-44"]).output().unwrap();
+    let made = sealstone(folder.path(), &["mqtt", "provision", "7"]).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     (folder, broker, port)
 }
@@ -193,13 +192,14 @@ fn kills(kills: u32) {
     let mut sent = 0_u32;
     let mut writer = connect(port, "writer", false);
     let key = fs::read(folder.path().join("7.device")).unwrap();
-    let blob = sealstone_mqtt::blob::Blob::parse(&key).unwrap();
-    let signer = sealstone_mldsa::any::SigningKey::from_seed(blob.level, blob.seed).expand();
+    let given = sealstone_mqtt::provision::Provision::parse(&key).unwrap();
+    let level = sealstone_mldsa::Level::MlDsa44;
+    let signer = sealstone_mldsa::any::SigningKey::from_seed(level, given.key(level).seed).expand();
     for round in 0..kills {
         // A burst, and the kill somewhere within it.
         for _ in 0..60 {
             let payload = sent.to_string();
-            let wire = seal(&signer, blob.key_id, sent, payload.as_bytes());
+            let wire = seal(&signer, given.key(level).id, sent, payload.as_bytes());
             let topic = "device/7/telemetry/count".to_owned();
             let publish = Publish { qos: Qos::AtLeastOnce, topic, payload: wire, ..Publish::default() };
             writer.publish(publish).unwrap();

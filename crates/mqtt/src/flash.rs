@@ -36,7 +36,6 @@
 //! # }
 //! ```
 
-use crate::blob::crc32;
 use crate::error::Error;
 
 /// Two pages of a chip's flash: erased to ones, written once after each erasing.
@@ -206,4 +205,10 @@ enum Slot<const LEN: usize> {
     Blank,
     Torn,
     Whole(u32, [u8; LEN]),
+}
+
+/// CRC-32 (IEEE 802.3), a bit at a time: against accidents, not against people.
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+    let step = |sum: u32, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 };
+    !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
 }

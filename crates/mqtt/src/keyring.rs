@@ -134,6 +134,27 @@ impl<F: Flash> KeyRing<F> {
         self.write(level, Entry { active: id, next: None })
     }
 
+    /// The operator gave the device these keys, in the order of [`Level::ALL`]: newer ones sign from here on, and those before them never
+    /// again; what was prepared for their level is forgotten. One write.
+    ///
+    /// Errors: `KeyState` if one is older than what signs: keys that were given before do not come back; `FlashFailed`.
+    pub fn given(&mut self, ids: [KeyId; 3]) -> Result<(), Error> {
+        let mut levels = self.levels;
+        for (entry, id) in levels.iter_mut().zip(ids) {
+            if id.0 < entry.active.0 {
+                return Err(Error::KeyState);
+            }
+            if id != entry.active {
+                *entry = Entry { active: id, next: None };
+            }
+        }
+        if levels != self.levels {
+            self.store.write(&encode(&levels))?;
+            self.levels = levels;
+        }
+        Ok(())
+    }
+
     fn write(&mut self, level: Level, entry: Entry) -> Result<(), Error> {
         let mut levels = self.levels;
         levels[level as usize] = entry;

@@ -30,12 +30,11 @@
 //! ```
 //!
 //! - [`open`] and [`seal`]: the four forms of an envelope, byte for byte in docs/formats/mqtt.md.
-//! - [`blob`]: what a device is given once.
 //! - [`level`]: which level a message is signed with, by its class and the device's means.
 //! - [`flash`] and [`number`]: lasting memory that survives power cuts, and numbers that are given out once.
 //! - [`device`]: signing in little memory.
 //! - [`packet`]: MQTT control packets.
-//! - [`provision`]: the same for each level, and the broker, in a page of flash.
+//! - [`provision`]: what a device is given once.
 //! - [`publisher`]: a device's connection to a broker.
 //! - [`keyring`], [`sealer`]: which key signs, and what becomes of each message.
 //! - [`mac`]: tags instead of signatures, and checkpoints over them.
@@ -48,7 +47,6 @@
 #![forbid(unsafe_code)]
 
 pub mod batch;
-pub mod blob;
 pub mod cache;
 mod cbor;
 pub mod device;

@@ -3,6 +3,7 @@
 use sealstone_mqtt::Error;
 use sealstone_mqtt::flash::{Flash, Store};
 use sealstone_mqtt::number::Numbers;
+use std::cell::RefCell;
 use std::collections::HashSet;
 
 const PAGE: usize = 80; // five records of 16 bytes
@@ -69,7 +70,7 @@ impl Flash for Chip {
     }
 
     fn write(&mut self, page: usize, at: usize, bytes: &[u8]) -> Result<(), Error> {
-        assert!(at % 8 == 0 && bytes.len() % 8 == 0 && at + bytes.len() <= self.page);
+        assert!(at.is_multiple_of(8) && bytes.len().is_multiple_of(8) && at + bytes.len() <= self.page);
         for (i, byte) in bytes.iter().enumerate() {
             let place = page * self.page + at + i;
             let done = self.step();
@@ -194,11 +195,9 @@ fn a_value_is_the_old_or_the_new_one() {
             assert_eq!(store.value(), &value);
             let mut new = [round as u8; 20];
             new[..4].copy_from_slice(&round.to_be_bytes());
-            drop(store);
             chip.cut_after(1 + chance.below(200), chance.below(256) as u8, round % 2 == 0);
             store = Store::<_, 20>::open(&mut chip).unwrap();
             let wrote = store.write(&new).is_ok();
-            drop(store);
             let cut = chip.restore();
             assert!(wrote || cut);
             let held = *Store::<_, 20>::open(&mut chip).unwrap().value();
@@ -258,16 +257,36 @@ fn places_that_do_not_take_what_is_written_are_passed_over_and_then_it_is_told()
         chip.stuck = stuck.collect();
         assert_eq!(Numbers::start(&mut chip).map(|numbers| numbers.epoch()), epoch);
     }
-    // Once a write failed, the store stays closed.
-    let mut store = Store::<_, 4>::open(&mut begun).unwrap();
-    store.write(&[1; 4]).unwrap();
-    drop(store);
-    begun.cut_after(3, 0, false);
-    let mut store = Store::<_, 4>::open(&mut begun).unwrap();
-    assert_eq!([store.write(&[2; 4]), store.write(&[3; 4])], [Err(Error::FlashFailed); 2]);
-    drop(store);
-    begun.restore();
-    assert_eq!(Store::<_, 4>::open(&mut begun).unwrap().value(), &[1; 4]);
+}
+
+/// The same chip in two hands.
+struct Shared<'a>(&'a RefCell<Chip>);
+
+impl Flash for Shared<'_> {
+    fn page_len(&self) -> usize {
+        self.0.borrow().page_len()
+    }
+    fn read(&mut self, page: usize, at: usize, out: &mut [u8]) -> Result<(), Error> {
+        self.0.borrow_mut().read(page, at, out)
+    }
+    fn write(&mut self, page: usize, at: usize, bytes: &[u8]) -> Result<(), Error> {
+        self.0.borrow_mut().write(page, at, bytes)
+    }
+    fn erase(&mut self, page: usize) -> Result<(), Error> {
+        self.0.borrow_mut().erase(page)
+    }
+}
+
+/// Nobody knows what a failed write left, so nothing is written on top of it before somebody has looked.
+#[test]
+fn a_store_whose_write_failed_stays_closed() {
+    let chip = RefCell::new(Chip::new(PAGE));
+    let mut store = Store::<_, 4>::format(Shared(&chip), &[1; 4]).unwrap();
+    chip.borrow_mut().cut_after(3, 0, false);
+    assert_eq!(store.write(&[2; 4]), Err(Error::FlashFailed));
+    assert!(chip.borrow_mut().restore());
+    assert_eq!(store.write(&[3; 4]), Err(Error::FlashFailed), "the chip would take it");
+    assert_eq!(Store::<_, 4>::open(Shared(&chip)).unwrap().value(), &[1; 4]);
 }
 
 #[test]

@@ -2,7 +2,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod batch;
-mod blob;
 mod envelope;
 mod flash;
 mod keyring;

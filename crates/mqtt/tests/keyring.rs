@@ -37,7 +37,6 @@ fn each_step_only_after_the_one_before() {
     assert_eq!((ring.active(LEVEL), ring.next(LEVEL)), (KeyId(6), None));
     assert_eq!(ring.may_sign(LEVEL, KeyId(5)), Err(Error::KeyState), "retired");
     assert_eq!(ring.confirm(LEVEL, KeyId(6)), Err(Error::KeyState), "twice");
-    drop(ring);
     assert_eq!(KeyRing::open(&mut chip).unwrap().active(LEVEL), KeyId(6));
 }
 
@@ -93,6 +92,23 @@ fn power_cuts_in_the_middle_of_rotations() {
             assert!(ring.active(level).0 >= active[at], "seed {seed}: a retired key is back");
         }
     }
+}
+
+#[test]
+fn the_operator_gives_newer_keys_and_older_ones_do_not_come_back() {
+    let mut chip = Chip::new(256);
+    let ids = |a, b, c| [KeyId(a), KeyId(b), KeyId(c)];
+    KeyRing::format(&mut chip, ids(4401, 6501, 8701)).unwrap();
+    let mut ring = KeyRing::open(&mut chip).unwrap();
+    ring.prepare(Level::MlDsa44).unwrap();
+    ring.prepare(Level::MlDsa65).unwrap();
+    ring.given(ids(4401, 6502, 8701)).unwrap();
+    assert!(ring.next(Level::MlDsa44).is_some(), "its level got no other key");
+    assert_eq!(ring.next(Level::MlDsa65), None);
+    assert!(ring.may_sign(Level::MlDsa65, KeyId(6501)).is_err());
+    assert_eq!(ring.given(ids(4402, 6501, 8701)), Err(Error::KeyState));
+    let ring = KeyRing::open(&mut chip).unwrap();
+    assert_eq!(Level::ALL.map(|level| ring.active(level)), ids(4401, 6502, 8701));
 }
 
 #[test]

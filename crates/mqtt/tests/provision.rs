@@ -1,64 +1,97 @@
-//! What a device is given: one encoding, nothing changed, nobody else's.
+//! What a device is given: one encoding, nothing changed, and nothing that a device could not use.
 
 use proptest::prelude::*;
 use sealstone_mldsa::Level;
-use sealstone_mqtt::blob::{Blob, Topics};
-use sealstone_mqtt::level::Policy;
-use sealstone_mqtt::provision::Provision;
-use sealstone_mqtt::{Error, Field, KeyId};
+use sealstone_mqtt::level::{Class, Policy};
+use sealstone_mqtt::provision::{Key, Provision, Topics, first_key_id};
+use sealstone_mqtt::{Error, Filter, KeyId};
 
-fn given(device: &str) -> Provision<'_> {
-    let topics = Topics::new(&[]).unwrap();
-    let seed = &[0x5e; 32];
-    let blob = |level| Blob { device, key_id: KeyId(3), level, seed, policy: Policy::BATTERY, topics };
+fn topics(filters: &[(&str, Class)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (text, class) in filters {
+        let mut entry = [0; 256];
+        let len = Topics::emit(Filter::new(text).unwrap(), *class, &mut entry).unwrap();
+        bytes.extend(&entry[..len]);
+    }
+    bytes
+}
+
+fn given<'a>(device: &'a str, topics: &'a [u8]) -> Provision<'a> {
     Provision {
-        keys: Level::ALL.map(blob),
+        device,
+        keys: Level::ALL.map(|level| Key { id: first_key_id(level), seed: &[0x5e; 32] }),
         mac_key_id: KeyId(9),
-        mac_key: &[0x4d; 32],
+        mac_key: &[0x5e; 32],
+        tagged: [true, false, true, false],
         address: [10, 0, 2, 2],
         port: 1883,
         keepalive_s: 300,
         answer_ms: 30_000,
         interval_ms: 60_000,
+        policy: Policy::INDUSTRIAL,
+        topics: Topics::new(topics).unwrap(),
     }
 }
 
 #[test]
 fn it_comes_back_from_a_page_and_not_changed_or_cut() {
+    let filters = [("device/+/critical/#", Class::Critical), ("device/+/telemetry/#", Class::Low)];
+    let map = topics(&filters);
+    let given = given("pump-7", &map);
     let mut page = [0xff; 1024];
-    let len = given("7").emit(&mut page).unwrap();
-    assert_eq!(Provision::parse(&page), Ok(given("7")));
-    assert_eq!(Provision::parse(&page[..len]), Ok(given("7")));
+    let len = given.emit(&mut page).unwrap();
+    // docs/formats/mqtt-device.md: 184 bytes before the name, 4 behind the topics.
+    assert_eq!(len, 184 + 6 + (3 + 19) + (3 + 20) + 4);
+    assert_eq!(Provision::parse(&page), Ok(given));
+    assert_eq!(Provision::parse(&page[..len]), Ok(given));
+    let classes: Vec<_> = given.topics.iter().map(|(filter, class)| (filter.as_str(), class)).collect();
+    assert_eq!(classes, filters);
     for short in 0..len {
         assert!(Provision::parse(&page[..short]).is_err(), "{short} bytes");
-        assert_eq!(given("7").emit(&mut vec![0; short]), Err(Error::TooLong));
+        assert_eq!(given.emit(&mut vec![0; short]), Err(Error::TooLong));
     }
     for at in 0..8 * len {
         let mut changed = page;
         changed[at / 8] ^= 1 << (at % 8);
         assert!(Provision::parse(&changed).is_err(), "bit {at}");
     }
-    assert!(!format!("{:?}", given("7")).contains("94"), "no seed is shown");
+    assert!(!format!("{given:?}").contains("94"), "no seed is shown");
 }
 
 #[test]
-fn of_one_device_and_three_levels() {
-    let mut page = [0xff; 1024];
+fn each_field_stands_where_the_format_says() {
+    let mut page = [0; 512];
+    given("7", &[]).emit(&mut page).unwrap();
+    assert_eq!(page[..6], *b"SMD\x02\x11\x31"); // 4401
+    assert_eq!(page[106..108], [0, 9]);
+    assert_eq!(page[140], 0b0101);
+    assert_eq!(page[141..147], [10, 0, 2, 2, 0x07, 0x5b]);
+    assert_eq!(page[147..157], [1, 44, 0, 0, 0x75, 0x30, 0, 0, 0xea, 0x60]);
+    assert_eq!(page[181..185], [1, 0, 0, b'7']);
+}
+
+#[test]
+fn what_no_device_could_use_is_refused() {
+    let mut page = [0xff; 8192];
     for name in ["", "a/b", "+", "#", "a\0"] {
-        assert_eq!(given(name).emit(&mut page), Err(Error::BadTopic), "{name:?}");
+        assert_eq!(given(name, &[]).emit(&mut page), Err(Error::BadTopic), "{name:?}");
     }
-    let mut other = given("7");
-    other.keys[1].device = "8";
-    assert_eq!(other.emit(&mut page), Err(Error::BadTopic));
-    let mut other = given("7");
-    other.keys[1].level = Level::MlDsa44;
-    assert_eq!(other.emit(&mut page), Err(Error::Unknown(Field::Algorithm)));
+    let mut twice = given("7", &[]);
+    twice.keys[2].id = twice.keys[0].id;
+    assert_eq!(twice.emit(&mut page), Err(Error::KeyState));
+    let most = topics(&[("a/#", Class::Low); Topics::MAX]);
+    assert!(given("7", &most).emit(&mut page).is_ok());
+    let more = topics(&[("a/#", Class::Low); Topics::MAX + 1]);
+    assert_eq!(given("7", &more).emit(&mut page), Err(Error::TooLong));
+    let long = "a".repeat(253);
+    let long = topics(&[(long.as_str(), Class::Low); Topics::MAX]);
+    assert_eq!(given("7", &long).emit(&mut page), Err(Error::TooLong), "a device looks at 4096 bytes");
 }
 
 proptest! {
     #[test]
     fn any_bytes_are_answered(mut bytes in proptest::collection::vec(any::<u8>(), 4..400)) {
-        bytes[..4].copy_from_slice(b"SSP1");
+        bytes[..4].copy_from_slice(b"SMD\x02");
         prop_assert!(Provision::parse(&bytes).is_err());
     }
 }

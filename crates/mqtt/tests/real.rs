@@ -8,16 +8,21 @@ use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::Packet;
 use rumqttc::v5::{Client, Event, MqttOptions};
 use sealstone_mldsa::{Level, any};
-use sealstone_mqtt::blob::{Blob, Topics};
 use sealstone_mqtt::form::By;
 use sealstone_mqtt::keyring::KeyRing;
 use sealstone_mqtt::level::{Class, Policy};
 use sealstone_mqtt::mac::{Checkpointed, MacKey};
 use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::open::Envelope;
-use sealstone_mqtt::provision::Provision;
+#[cfg(feature = "std")]
+use sealstone_mqtt::packet::{Properties, Qos, Version, Will};
+use sealstone_mqtt::provision::{Key, Provision, Topics, first_key_id};
+#[cfg(feature = "std")]
+use sealstone_mqtt::publisher::{Closed, Publisher, Settings, Transport, Waiting};
 use sealstone_mqtt::{Filter, Form, KeyId, Kind};
 use std::collections::{HashMap, HashSet};
+#[cfg(feature = "std")]
+use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -68,6 +73,125 @@ fn the_stm32f405_uses_no_number_twice_whenever_its_power_is_cut() {
 #[ignore = "needs QEMU and Mosquitto: ./dev test mqtt"]
 fn the_an386_uses_no_number_twice_whenever_its_power_is_cut() {
     killed(Board::Mps2An386);
+}
+
+/// The publisher by itself at a real broker, in both versions: each quality, a long message, what it is subscribed to, a broker that goes
+/// and comes, a will.
+#[test]
+#[cfg(feature = "std")]
+fn both_versions_of_mqtt_at_a_real_broker() {
+    for version in [Version::V311, Version::V5] {
+        let place = Place::bare(&format!("{version:?}"));
+        let mut broker = place.broker();
+        let came = subscribe(place.port);
+        let filters = [(Filter::new("device/7/command/#").unwrap(), Qos::AtLeastOnce)];
+        let settings = Settings { version, filters: &filters, answer_ms: 3_000, ..Settings::new("seven") };
+        let (mut queue, mut control, mut buffer) = ([0; 12_000], [0; 256], [0; 8_000]);
+        let (mut one, mut two) = ([0; 6_000], [0; 6_000]);
+        let flights = [&mut one[..], &mut two[..]];
+        let mut publisher = Publisher::new(settings, &mut queue, &mut control, &mut buffer, flights);
+        let will = Will {
+            topic: topic("device/7/alert/gone"),
+            payload: b"last words",
+            qos: Qos::AtLeastOnce,
+            retain: false,
+            delay_s: 0,
+            properties: Properties::NONE,
+        };
+        publisher.set_will(Some(will));
+        let mut line = Line { port: place.port, stream: None };
+        let begun = Instant::now();
+        let (mut wanted, mut got) = (HashSet::new(), HashSet::new());
+        for round in 0..2u8 {
+            for (qos, len) in [(0, 5), (1, 4_700), (2, 300), (1, 2), (2, 4_700)] {
+                let payload = [&[round, qos, len as u8][..], &vec![0xa5; len]].concat();
+                let qos = Qos::ALL[usize::from(qos)];
+                let message =
+                    Waiting { qos, ..Waiting::new(Class::Low, topic("device/7/command/x"), &payload) };
+                publisher.push(&message, |_, _| panic!("dropped")).unwrap();
+                wanted.insert(payload);
+            }
+            let (mut delivered, mut received, mut sessions) = (0, 0, Vec::new());
+            // A broker keeps no message of QoS 0 for a gateway that is still on its way back.
+            let missing = |got: &HashSet<Vec<u8>>| wanted.iter().any(|one| one[1] > 0 && !got.contains(one));
+            while delivered < 5 || received < 5 || missing(&got) {
+                assert!(
+                    begun.elapsed() < PATIENCE,
+                    "{version:?}: {delivered} delivered, {received} came back"
+                );
+                match publisher.poll(begun.elapsed().as_millis() as u64, 7, &mut line) {
+                    Some(sealstone_mqtt::publisher::Event::Delivered(_)) => delivered += 1,
+                    Some(sealstone_mqtt::publisher::Event::Received(publish, payload)) => {
+                        assert_eq!(publish.topic, topic("device/7/command/x"));
+                        assert!(wanted.contains(payload));
+                        received += 1;
+                    }
+                    Some(sealstone_mqtt::publisher::Event::Connected { session_present }) => {
+                        sessions.push(session_present)
+                    }
+                    _ => {}
+                }
+                // The payload is the envelope: what is tried is the way, not the seal.
+                if let Some(turn) = publisher.turn(begun.elapsed().as_millis() as u64) {
+                    let len = turn.message().unwrap().payload.len();
+                    let copy = |message: &Waiting<'_>, out: &mut [u8]| {
+                        out.copy_from_slice(message.payload);
+                        Ok(len)
+                    };
+                    turn.send(len, copy).unwrap();
+                }
+                got.extend(came.try_iter().map(|(_, payload)| payload));
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert_eq!(sessions, [round == 1], "{version:?}: the session outlives the broker");
+            if round == 0 {
+                broker.stop();
+                broker = place.broker();
+            }
+        }
+        line.stream = None; // gone without a word
+        let (_, last) = std::iter::from_fn(|| Some(came.recv_timeout(PATIENCE).unwrap()))
+            .find(|(name, _)| name == "device/7/alert/gone")
+            .unwrap();
+        assert_eq!(last, b"last words");
+    }
+}
+
+/// A TCP connection that never waits.
+#[cfg(feature = "std")]
+struct Line {
+    port: u16,
+    stream: Option<TcpStream>,
+}
+
+#[cfg(feature = "std")]
+impl Transport for Line {
+    fn connect(&mut self) -> Result<bool, Closed> {
+        let stream = TcpStream::connect(("127.0.0.1", self.port)).map_err(|_| Closed)?;
+        stream.set_nonblocking(true).map_err(|_| Closed)?;
+        self.stream = Some(stream);
+        Ok(true)
+    }
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, Closed> {
+        some(self.stream.as_mut().ok_or(Closed)?.write(bytes))
+    }
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, Closed> {
+        match self.stream.as_mut().ok_or(Closed)?.read(out) {
+            Ok(0) => Err(Closed),
+            other => some(other),
+        }
+    }
+    fn close(&mut self) {
+        self.stream = None;
+    }
+}
+
+#[cfg(feature = "std")]
+fn some(done: std::io::Result<usize>) -> Result<usize, Closed> {
+    match done {
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(0),
+        other => other.map_err(|_| Closed),
+    }
 }
 
 /// Three levels, tags and a checkpoint over them; then the broker goes and comes, and all of it again.
@@ -247,17 +371,22 @@ struct Place {
 }
 
 impl Place {
-    fn new(board: Board, name: &str) -> Self {
-        let image = image(board);
-        let folder = std::env::temp_dir().join(format!("sealstone-{board:?}-{name}-{}", std::process::id()));
+    /// For a broker alone.
+    fn bare(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("sealstone-mqtt-{name}-{}", std::process::id()));
         let _ = std::fs::remove_dir_all(&folder);
         std::fs::create_dir_all(&folder).unwrap();
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-        let place = Place { board, folder, image, port };
+        Place { board: Board::Netduinoplus2, folder, image: PathBuf::new(), port }
+    }
+
+    fn new(board: Board, name: &str) -> Self {
+        let mut place = Place::bare(&format!("{board:?}-{name}"));
+        (place.board, place.image) = (board, image(board));
         // Two pages for the numbers, two for the key ids.
         let (mut numbers, mut ring) = (Chip::new(1024), Chip::new(1024));
         Numbers::format(&mut numbers, 0).unwrap();
-        KeyRing::format(&mut ring, [KeyId(1); 3]).unwrap();
+        KeyRing::format(&mut ring, Level::ALL.map(first_key_id)).unwrap();
         std::fs::write(place.folder.join("flash.bin"), [numbers.bytes, ring.bytes].concat()).unwrap();
         let mut topics = Vec::new();
         for (filter, class) in CLASSES {
@@ -265,20 +394,19 @@ impl Place {
             let len = Topics::emit(Filter::new(filter).unwrap(), class, &mut entry).unwrap();
             topics.extend(&entry[..len]);
         }
-        let topics = Topics::new(&topics).unwrap();
-        let keys = Level::ALL.map(|level| {
-            let seed = &SEEDS[level as usize];
-            Blob { device: "7", key_id: KeyId(1), level, seed, policy: Policy::MAINS, topics }
-        });
         let given = Provision {
-            keys,
+            device: "7",
+            keys: Level::ALL.map(|level| Key { id: first_key_id(level), seed: &SEEDS[level as usize] }),
             mac_key_id: KeyId(9),
             mac_key: &MAC_KEY,
+            tagged: [true, false, false, false],
             address: [10, 0, 2, 2],
-            port,
+            port: place.port,
             keepalive_s: 10,
             answer_ms: 4_000,
             interval_ms: 100,
+            policy: Policy::MAINS,
+            topics: Topics::new(&topics).unwrap(),
         };
         let mut page = [0xff; 1024];
         given.emit(&mut page).unwrap();

@@ -93,6 +93,18 @@ fn what_lets_nothing_go() {
 }
 
 #[test]
+fn without_a_clock_nothing_is_let_go() {
+    let mut payload = payload(7, 1);
+    payload[4..12].fill(0); // not before the beginning of time
+    let template = Template::parse(&payload).unwrap();
+    let mut chip = chip();
+    let mut taken = Taken::open(&mut chip).unwrap();
+    taken.begin(&template).unwrap();
+    assert_eq!(taken.take(&template, &release(7, 0), UnixMillis(0)), Err(Error::OutOfTime));
+    assert!(taken.take(&template, &release(7, 0), UnixMillis(1)).is_ok());
+}
+
+#[test]
 fn an_earlier_template_is_over() {
     let (old, new) = (payload(7, 2), payload(8, 2));
     let (old, new) = (Template::parse(&old).unwrap(), Template::parse(&new).unwrap());

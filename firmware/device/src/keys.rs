@@ -47,7 +47,7 @@ impl<'a> Three<'a> {
 
 impl Keys for Three<'_> {
     fn sign(&mut self, level: Level, id: KeyId, covered: &Covered<'_>, seal: &mut [u8]) -> Result<(), Error> {
-        if self.given.keys[level as usize].key_id != id {
+        if self.given.key(level).id != id {
             return Err(Error::KeyState);
         }
         match level {

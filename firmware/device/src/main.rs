@@ -16,13 +16,13 @@ mod way;
 
 use core::fmt::Write as _;
 use keys::Three;
-use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, unix_seconds};
+use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, stack_of, unix_seconds};
 use sealstone_mqtt::keyring::KeyRing;
 use sealstone_mqtt::level::{Class, Means, TopicMap};
 use sealstone_mqtt::mac::{MacKey, Rhythm};
 use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::packet::Qos;
-use sealstone_mqtt::provision::Provision;
+use sealstone_mqtt::provision::{Provision, Topics};
 use sealstone_mqtt::publisher::{Event, Publisher, Settings, Waiting};
 use sealstone_mqtt::sealer::{Chosen, Sealer, Served, Tags};
 use sealstone_mqtt::{Error, Filter, Topic, UnixMillis};
@@ -35,9 +35,6 @@ fn main() -> ! {
     exit(false)
 }
 
-/// Most filters that say which class a topic has.
-const FILTERS: usize = 16;
-
 /// A checkpoint after so many tags, or a minute.
 const RHYTHM: Rhythm = Rhythm { every: 10, within_ms: 60_000 };
 const TAGS: usize = 32;
@@ -45,9 +42,11 @@ const TAGS: usize = 32;
 fn run() -> Result<(), Error> {
     let given = Provision::parse(given())?;
     let [numbers, ring] = flash::open()?;
-    let (numbers, ring) = (Numbers::start(numbers)?, KeyRing::open(ring)?);
+    let mut ring = KeyRing::open(ring)?;
+    ring.given(given.keys.map(|key| key.id))?;
+    let numbers = Numbers::start(numbers)?;
     let epoch = numbers.epoch();
-    line!("{{\"event\":\"started\",\"device\":\"{}\",\"epoch\":{}}}", given.device(), epoch);
+    line!("{{\"event\":\"started\",\"device\":\"{}\",\"epoch\":{}}}", given.device, epoch);
 
     let peripherals = Peripherals::take().ok_or(Error::KeyState)?;
     let mut clock = Clock::start(peripherals.SYST);
@@ -63,15 +62,15 @@ fn run() -> Result<(), Error> {
         "telemetry/checkpoint",
         "command/#",
     ]) {
-        write!(name, "device/{}/{end}", given.device()).map_err(|_| Error::TooLong)?;
+        write!(name, "device/{}/{end}", given.device).map_err(|_| Error::TooLong)?;
     }
     let [low, medium, high, critical, checkpoint, commands] = &names;
     let topics = [low.topic()?, medium.topic()?, high.topic()?, critical.topic()?];
     let checkpoint = checkpoint.topic()?;
     let filters = [(Filter::new(commands.as_str())?, Qos::AtLeastOnce)];
-    let mut map = [(filters[0].0, Class::High); FILTERS];
+    let mut map = [(filters[0].0, Class::High); Topics::MAX];
     let mut known = 0;
-    for (entry, filter) in map.iter_mut().zip(given.keys[0].topics.iter()) {
+    for (entry, filter) in map.iter_mut().zip(given.topics.iter()) {
         *entry = filter;
         known += 1;
     }
@@ -80,15 +79,17 @@ fn run() -> Result<(), Error> {
     let mac_key = MacKey::from_bytes(given.mac_key);
     let mut three = Three::new(&given, epoch);
     three.make()?;
-    let mut sealer = Sealer::new(&given.keys[0].policy, keys::NEED, numbers, ring, &mut three, topics[2]);
-    sealer.tags = Some(Tags::<TAGS>::new(&mac_key, given.mac_key_id));
+    let mut sealer = Sealer::new(&given.policy, keys::NEED, numbers, ring, &mut three, topics[2]);
+    if given.tagged.contains(&true) {
+        sealer.tags = Some(Tags::<TAGS> { classes: given.tagged, ..Tags::new(&mac_key, given.mac_key_id) });
+    }
 
     let settings = Settings {
         keepalive_s: given.keepalive_s,
         answer_ms: u64::from(given.answer_ms),
         filters: &filters,
         first_packet_id: (epoch as u16).wrapping_mul(251).max(1),
-        ..Settings::new(given.device())
+        ..Settings::new(given.device)
     };
     let (mut queue, mut control, mut came, mut flight) = ([0; 2048], [0; 256], [0; 1024], [0; 5120]);
     let mut publisher = Publisher::new(settings, &mut queue, &mut control, &mut came, [&mut flight]);
@@ -115,8 +116,13 @@ fn run() -> Result<(), Error> {
         }
         // No more than signing really has: what is free below this frame.
         let means = Means { energy: 1000, heat: 0, free: free_memory() };
-        if let Some(served) = sealer.serve(&mut publisher, means, time, now, &mut chosen) {
+        let mut serve = || sealer.serve(&mut publisher, means, time, now, &mut chosen);
+        let (stack, served) = if cfg!(feature = "measure") { stack_of(&mut serve) } else { (0, serve()) };
+        if let Some(served) = served {
             told_served(&served);
+            if stack > 0 {
+                line!("{{\"event\":\"measured\",\"stack\":{}}}", stack);
+            }
         }
         if sealer.tags.as_ref().is_some_and(|tags| tags.checkpoint.is_due(RHYTHM, now))
             && let Some(Err(error)) =

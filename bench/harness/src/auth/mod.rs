@@ -11,7 +11,7 @@ mod parties;
 mod record;
 mod requests;
 mod rows;
-mod server;
+pub(crate) mod server;
 mod table;
 
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! A device's files: the blob with its key, the count of its messages beside it, and its entry in the directory.
+//! A device's files: what it is given, its flash, the count of its messages beside it, and its entry in the directory.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
@@ -6,9 +6,12 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sealstone_mldsa::{Level, OsRandom, any};
-use sealstone_mqtt::blob::{Blob, Topics};
+use sealstone_mqtt::flash::Flash;
 use sealstone_mqtt::gateway::directory::{Entry, entries};
-use sealstone_mqtt::level::{Class, Policy};
+use sealstone_mqtt::keyring::KeyRing;
+use sealstone_mqtt::level::Class;
+use sealstone_mqtt::number::Numbers;
+use sealstone_mqtt::provision::{Provision, Topics};
 use sealstone_mqtt::{Filter, KeyId, Number};
 use zeroize::Zeroizing;
 
@@ -16,39 +19,48 @@ use crate::error::Error;
 use crate::files::{Readers, Source, Target, shown};
 use crate::terminal::Terminal;
 
-/// Larger than any blob.
-const LIMIT: usize = 128 * 1024;
+/// Larger than what any device is given.
+const LIMIT: usize = 64 * 1024;
 
-/// Reads a blob.
+/// Reads what a device is given.
 pub(crate) fn read(path: &Path, terminal: &mut Terminal) -> Result<Zeroizing<Vec<u8>>, Error> {
     let source = Source::Path(path.to_owned());
     let bytes = source.read(LIMIT)?;
     if let Some(mode) = source.wide_mode() {
         let name = shown(path);
-        let what = format!("{name} holds a private key and its mode {mode:04o} lets others in");
+        let what = format!("{name} holds private keys and its mode {mode:04o} lets others in");
         terminal.warn(what, &format!("chmod 600 {name}"));
     }
     Ok(bytes)
 }
 
-/// What a blob says.
-pub(crate) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Blob<'a>, Error> {
-    Blob::parse(bytes).map_err(|cause| {
+/// What it says.
+pub(crate) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Provision<'a>, Error> {
+    Provision::parse(bytes).map_err(|cause| {
         let hint = "`sealstone mqtt provision` writes such a file";
         Error::key(&shown(path), format_args!("not what a device is given: {cause}"), Some(hint))
     })
 }
 
-/// Makes a key and writes the blob around it. Returns the public key.
-pub(crate) fn make(
-    (device, key_id, level): (&str, KeyId, Level),
-    policy: Policy,
-    filters: &[(String, Class)],
+/// A new key of a level.
+pub(crate) fn key(level: Level) -> Result<any::SigningKey, Error> {
+    any::SigningKey::generate_checked(level, &mut OsRandom).map_err(Error::Engine)
+}
+
+/// Writes what a device is given, for its owner alone.
+pub(crate) fn write(
+    given: &Provision<'_>,
     out: &Target,
     force: bool,
     terminal: &mut Terminal,
-) -> Result<any::VerifyingKey, Error> {
-    let key = any::SigningKey::generate_checked(level, &mut OsRandom).map_err(Error::Engine)?;
+) -> Result<(), Error> {
+    let mut bytes = Zeroizing::new(vec![0; Provision::MAX_LEN]);
+    let len = given.emit(&mut bytes).map_err(too_long)?;
+    out.write(&bytes[..len], Readers::Owner, force, terminal)
+}
+
+/// Filters as they are written for a device.
+pub(crate) fn topics(filters: &[(String, Class)]) -> Result<Vec<u8>, Error> {
     let mut map = vec![0; filters.iter().map(|(text, _)| text.len() + 3).sum()];
     let mut at = 0;
     for (text, class) in filters {
@@ -56,18 +68,58 @@ pub(crate) fn make(
             Filter::new(text).map_err(|cause| Error::usage(format!("{text:?}: {cause}"), FILTER_HINT))?;
         at += Topics::emit(filter, *class, &mut map[at..]).map_err(too_long)?;
     }
-    let topics = Topics::new(&map).map_err(too_long)?;
-    let blob = Blob { device, key_id, level, seed: key.seed(), policy, topics };
-    let mut bytes = Zeroizing::new(vec![0; LIMIT]);
-    let len = blob.emit(&mut bytes).map_err(too_long)?;
-    out.write(&bytes[..len], Readers::Owner, force, terminal)?;
-    Ok(key.verifying_key())
+    Ok(map)
+}
+
+/// The flash of a device that never ran: two pages for its numbers, two for the ids of its keys (docs/formats/mqtt-device.md).
+pub(crate) fn flash(ids: [KeyId; 3]) -> Result<Vec<u8>, Error> {
+    let (mut numbers, mut ring) = (Pages::default(), Pages::default());
+    Numbers::format(&mut numbers, 0).and_then(|()| KeyRing::format(&mut ring, ids)).map_err(too_long)?;
+    Ok([numbers.0, ring.0].concat())
+}
+
+/// Two pages in memory.
+struct Pages(Vec<u8>);
+
+impl Pages {
+    const LEN: usize = 1024;
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Pages(vec![0xff; 2 * Self::LEN])
+    }
+}
+
+impl Flash for Pages {
+    fn page_len(&self) -> usize {
+        Self::LEN
+    }
+
+    fn read(&mut self, page: usize, at: usize, out: &mut [u8]) -> Result<(), sealstone_mqtt::Error> {
+        let place = self.0.get(page * Self::LEN + at..).and_then(|rest| rest.get(..out.len()));
+        out.copy_from_slice(place.ok_or(sealstone_mqtt::Error::FlashFailed)?);
+        Ok(())
+    }
+
+    fn write(&mut self, page: usize, at: usize, bytes: &[u8]) -> Result<(), sealstone_mqtt::Error> {
+        let place = self.0.get_mut(page * Self::LEN + at..).and_then(|rest| rest.get_mut(..bytes.len()));
+        place.ok_or(sealstone_mqtt::Error::FlashFailed)?.copy_from_slice(bytes);
+        Ok(())
+    }
+
+    fn erase(&mut self, page: usize) -> Result<(), sealstone_mqtt::Error> {
+        self.write(page, 0, &[0xff; Self::LEN])
+    }
 }
 
 const FILTER_HINT: &str = "`+` stands for one level and a last `#` for any further ones";
 
 fn too_long(_: sealstone_mqtt::Error) -> Error {
-    Error::usage("the name or the topics are too long", "a name has at most 255 bytes, all topics 65535")
+    Error::usage(
+        "the name or the topics are too long",
+        "a name has at most 255 bytes; a device has room for 16 filters",
+    )
 }
 
 /// Where the entry of a device is, or will be: a file of its own where the directory is a folder.
@@ -101,9 +153,9 @@ pub(crate) fn write_entries(file: &Path, all: &[Entry], terminal: &mut Terminal)
     Target::Path(file.to_owned()).write(format!("{text}\n").as_bytes(), Readers::All, true, terminal)
 }
 
-/// The next number of a key, written down before it is used: in FILE.number beside the blob, one line, epoch and sequence.
-pub(crate) fn next_number(blob: &Path) -> Result<Number, Error> {
-    let path = PathBuf::from(format!("{}.number", blob.display()));
+/// The next number of a key, written down before it is used: in FILE.number beside what the device is given, one line, epoch and sequence.
+pub(crate) fn next_number(given: &Path) -> Result<Number, Error> {
+    let path = PathBuf::from(format!("{}.number", given.display()));
     let failed = |action| move |cause| (action, cause);
     let take = || -> Result<Number, (&'static str, std::io::Error)> {
         let mut options = OpenOptions::new();

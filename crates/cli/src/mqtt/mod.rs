@@ -23,11 +23,11 @@ pub(crate) enum Command {
     Gateway(gateway::Options),
     /// Explain an envelope, and check it where its key is known
     Inspect(inspect::Options),
-    /// Make a device's key, and its entry for the gateway
+    /// Make a device's keys, its flash, and its entry for the gateway
     Provision(provision::Options),
     /// Sign a message and publish it
     Publish(publish::Options),
-    /// Give a device its next key, and retire the one before
+    /// Give a device its next keys, and retire those before
     Rotate(rotate::Options),
     /// Tell what a policy costs: time, bytes and energy of a workload
     Simulate(simulate::Options),

@@ -1,45 +1,60 @@
-//! `sealstone mqtt provision`: a key for a device, what its firmware is given, and its entry for the gateway.
+//! `sealstone mqtt provision`: keys for a device, what its firmware is given, its flash, and its entry for the gateway.
 
 use std::ffi::OsString;
+use std::net::SocketAddrV4;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use sealstone_mldsa::Level;
+use sealstone_mldsa::{Level, OsRandom, Randomness as _};
 use sealstone_mqtt::gateway::directory::{Entry, KeyEntry};
 use sealstone_mqtt::level::{Band, Class, Policy};
+use sealstone_mqtt::provision::{Key, Provision, Topics, first_key_id};
 use sealstone_mqtt::{KeyId, Topic};
 use serde_json::json;
+use zeroize::Zeroizing;
 
 use super::{device, options};
+use crate::clock;
 use crate::error::Error;
-use crate::files::{Target, shown};
-use crate::terminal::{DIM, Terminal};
+use crate::files::{Readers, Target, shown};
+use crate::terminal::Terminal;
 
 /// Options of `mqtt provision`.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  sealstone mqtt provision pump-7                      pump-7.device and devices/pump-7.json
-  sealstone mqtt provision pump-7 --level ML-DSA-87 --preset industrial
+  sealstone mqtt provision pump-7                      pump-7.device, pump-7.flash and devices/pump-7.json
+  sealstone mqtt provision pump-7 --broker 192.0.2.7:1883 --interval 15m --preset industrial
   sealstone mqtt provision meter-1 --topic 'device/meter-1/telemetry/#' --config gateway.toml
 
-The file DEVICE.device goes to the device, and nowhere else: it holds the private key (32 bytes), the name, the \
-key id, the level, the policy by which the device chooses levels, and the classes of topics, byte for byte in \
-docs/formats/mqtt-device.md. The entry goes to the gateway's directory, which a running gateway reads again by itself. \
-A device signs each message with the level of its key: give it the highest that its topics demand.")]
+The file DEVICE.device goes to the device, and nowhere else: it holds a private key for each level, the key for tags, the name, the \
+broker, the policy by which the device chooses levels, and the classes of topics. DEVICE.flash is the device's flash before its \
+first start, with the count of its starts and the ids of its keys; it is written to the device once, and never again: a device that \
+counts anew is refused as a replay. Both are described byte for byte in docs/formats/mqtt-device.md. The entry \
+goes to the gateway's directory, which a running gateway reads again by itself.")]
 pub(crate) struct Options {
     /// The device: the level of its topics that names it
     #[arg(value_name = "DEVICE")]
     device: String,
-    /// The level of its key
-    #[arg(long, value_name = "LEVEL", default_value = "ML-DSA-65", ignore_case = true, value_parser = options::level())]
-    level: Level,
-    /// The id of its key
-    #[arg(long, value_name = "ID", default_value_t = 1)]
-    key_id: u16,
+    /// The broker as the device reaches it: an IPv4 address and a port. What is there if not given is the host of an emulated board
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "10.0.2.2:1883")]
+    broker: SocketAddrV4,
+    /// Between two readings: 1s to 30d
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = clock::parse_span)]
+    interval: Duration,
+    /// The keep-alive
+    #[arg(long, value_name = "TIME", default_value = "300s", value_parser = clock::parse_span)]
+    keep_alive: Duration,
+    /// How long the device waits for an answer before it connects anew: 1s to 30d
+    #[arg(long, value_name = "TIME", default_value = "30s", value_parser = clock::parse_span)]
+    answer: Duration,
     /// Where what the device is given goes: DEVICE.device if not given
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     out: Option<OsString>,
+    /// Where its flash goes: DEVICE.flash if not given
+    #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
+    flash: Option<OsString>,
     /// The gateway's directory: a folder, or a .json file; that of the configuration if not given
     #[arg(long, value_name = "PATH")]
     directory: Option<PathBuf>,
@@ -52,7 +67,7 @@ pub(crate) struct Options {
     /// How the device weighs energy, memory and heat
     #[arg(long, value_enum, default_value_t = Preset::Battery)]
     preset: Preset,
-    /// Replace the device's file if it is there
+    /// Replace the device's files if they are there
     #[arg(long)]
     force: bool,
     /// Say in JSON what was made
@@ -99,36 +114,60 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     let classes =
         |class| config.class.of(class).topics.iter().flatten().map(move |text| (text.clone(), class));
     let filters: Vec<(String, Class)> = Class::ALL.into_iter().rev().flat_map(classes).collect();
-    let out = options.out.clone().unwrap_or_else(|| format!("{name}.device").into());
-    let out = Target::from(out);
+    let out = Target::from(options.out.clone().unwrap_or_else(|| format!("{name}.device").into()));
+    let flash = Target::from(options.flash.clone().unwrap_or_else(|| format!("{name}.flash").into()));
     out.check(options.force)?;
-    let key_id = KeyId(options.key_id);
-    let key = device::make((name, key_id, options.level), policy, &filters, &out, options.force, terminal)?;
-    let keys = vec![KeyEntry::new(key_id, &key)];
+    flash.check(options.force)?;
+
+    let signing = [device::key(Level::MlDsa44)?, device::key(Level::MlDsa65)?, device::key(Level::MlDsa87)?];
+    let ids = Level::ALL.map(first_key_id);
+    let mut mac_key = Zeroizing::new([0; 32]);
+    OsRandom.fill(mac_key.as_mut()).map_err(Error::Engine)?;
+    let topics = device::topics(&filters)?;
+    let unfit = |_| Error::usage("a topic is no filter", "`sealstone mqtt gateway --check` says which");
+    let given = Provision {
+        device: name,
+        keys: Level::ALL.map(|level| Key { id: ids[level as usize], seed: signing[level as usize].seed() }),
+        mac_key_id: KeyId(1),
+        mac_key: &mac_key,
+        tagged: [false; 4],
+        address: options.broker.ip().octets(),
+        port: options.broker.port(),
+        keepalive_s: u16::try_from(options.keep_alive.as_secs())
+            .map_err(|_| Error::usage("the keep-alive is too long", "MQTT counts up to 65535 seconds"))?,
+        answer_ms: millis("--answer", options.answer)?,
+        interval_ms: millis("--interval", options.interval)?,
+        policy,
+        topics: Topics::new(&topics).map_err(unfit)?,
+    };
+    device::write(&given, &out, options.force, terminal)?;
+    flash.write(&device::flash(ids)?, Readers::Owner, options.force, terminal)?;
+    let keys = ids.iter().zip(&signing).map(|(id, key)| KeyEntry::new(*id, &key.verifying_key())).collect();
     entries.push(Entry { device: name.clone(), topics: options.topics.clone(), keys });
     device::write_entries(&file, &entries, terminal)?;
-    let Target::Path(out) = &out else { return Ok(()) };
+    let (Target::Path(out), Target::Path(flash)) = (&out, &flash) else { return Ok(()) };
     if options.json {
         return terminal.json(&json!({
             "device": name,
-            "key_id": options.key_id,
-            "level": options.level.name(),
+            "keys": ids.map(|id| id.0),
             "given": shown(out),
+            "flash": shown(flash),
             "entry": shown(&file),
         }));
     }
-    let (given, entry) = (shown(out), shown(&file));
-    let width = given.chars().count().max(entry.chars().count());
-    terminal.line(format_args!(
-        "{given:<width$}  key {} of {name}, {}, for the device alone",
-        options.key_id, options.level
-    ))?;
-    terminal.line(format_args!("{entry:<width$}  its entry, for the gateway"))?;
-    let below = |class: &Class| config.class.floor(*class) > options.level;
-    let refused: Vec<&str> = Class::ALL.into_iter().filter(below).map(Class::name).collect();
-    if !refused.is_empty() {
-        let what = format!("the floor of {} is above {}", refused.join(" and "), options.level);
-        terminal.line(format_args!("{DIM}{what}: it cannot publish there{DIM:#}"))?;
-    }
-    Ok(())
+    let [a, b, c] = ids.map(|id| id.0);
+    let rows = [
+        (shown(out), format!("keys {a}, {b} and {c} of {name}, for the device alone")),
+        (shown(flash), "its flash before its first start, to be written once".into()),
+        (shown(&file), "its entry, for the gateway".into()),
+    ];
+    let width = rows.iter().map(|(path, _)| path.chars().count()).max().unwrap_or(0);
+    rows.iter().try_for_each(|(path, what)| terminal.line(format_args!("{path:<width$}  {what}")))
+}
+
+/// Milliseconds that a device can wait.
+fn millis(option: &str, time: Duration) -> Result<u32, Error> {
+    let known = (1..=30 * 86_400).contains(&time.as_secs());
+    let millis = known.then(|| u32::try_from(time.as_millis()).ok()).flatten();
+    millis.ok_or_else(|| Error::usage(format!("{option} is out of range"), "from 1s to 30d"))
 }

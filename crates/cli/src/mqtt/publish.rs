@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use clap::Args;
-use sealstone_mldsa::{OsRandom, any};
+use sealstone_mldsa::{Level, OsRandom, any};
 use sealstone_mqtt::gateway::client::Client;
 use sealstone_mqtt::gateway::link;
 use sealstone_mqtt::gateway::verify::SIGNATURE_PROPERTY;
@@ -32,8 +32,8 @@ Examples:
   sealstone mqtt publish --as pump-7.device --topic device/pump-7/status/log --file log.txt --form cose --qos 2
   sealstone mqtt publish --as pump-7.device --topic device/pump-7/telemetry/flow --message 1 --out envelope.bin
 
-The message is signed with the key of the file that `sealstone mqtt provision` wrote. Its number is one higher \
-each time, and kept beside that file in FILE.number: a key that is in a device must not be used here too. In the \
+The message is signed with a key of the file that `sealstone mqtt provision` wrote. Its number is one higher \
+each time, and kept beside that file in FILE.number: keys that are in a device must not be used here too. In the \
 form `detached` the payload travels as it is and the signature in a user property, which needs MQTT 5. With --out nothing \
 is published.")]
 pub(crate) struct Options {
@@ -43,6 +43,9 @@ pub(crate) struct Options {
     /// The topic, which is signed
     #[arg(long)]
     topic: String,
+    /// The level of the signature; what the device's policy has for the topic if not given
+    #[arg(long, value_name = "LEVEL", ignore_case = true, value_parser = options::level())]
+    level: Option<Level>,
     /// What it says
     #[arg(long, value_name = "TEXT", conflicts_with = "file", required_unless_present = "file")]
     message: Option<String>,
@@ -101,14 +104,16 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     let response_topic = options.response_topic.as_deref().map(self::topic).transpose()?;
 
     let bytes = device::read(&options.given, terminal)?;
-    let blob = device::parse(&options.given, &bytes)?;
-    let signer = Box::new(any::SigningKey::from_seed(blob.level, blob.seed).expand());
+    let given = device::parse(&options.given, &bytes)?;
+    let level = options.level.unwrap_or(given.policy.band(given.topics.class(topic)).default);
+    let key = given.key(level);
+    let signer = Box::new(any::SigningKey::from_seed(level, key.seed).expand());
     let number = match options.form {
         Form::Paper => None,
         _ => Some(device::next_number(&options.given)?),
     };
     let message = Message {
-        key_id: blob.key_id,
+        key_id: key.id,
         number,
         time: if options.no_clock { UnixMillis(0) } else { options::now() },
         content_type: &options.content_type,
@@ -159,9 +164,9 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         return terminal.json(&json!({
             "topic": options.topic,
             "form": options.form.name(),
-            "level": blob.level.name(),
-            "device": blob.device,
-            "key_id": blob.key_id.0,
+            "level": level.name(),
+            "device": given.device,
+            "key_id": key.id.0,
             "number": said,
             "envelope_bytes": bytes_on_air,
         }));
@@ -171,9 +176,9 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         "{}: {}, {}, key {} of {}{said}, {bytes_on_air} bytes",
         options.topic,
         options.form.name(),
-        blob.level,
-        blob.key_id.0,
-        blob.device
+        level,
+        key.id.0,
+        given.device
     ))
 }
 

@@ -1,4 +1,4 @@
-//! `sealstone mqtt rotate`: the next key of a device.
+//! `sealstone mqtt rotate`: the next keys of a device.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use clap::Args;
 use sealstone_mldsa::Level;
 use sealstone_mqtt::gateway::directory::{KeyEntry, StateName};
-use sealstone_mqtt::level::Class;
+use sealstone_mqtt::provision::{Key, Provision};
 use sealstone_mqtt::{KeyId, UnixMillis};
 use serde_json::json;
 
@@ -21,20 +21,21 @@ use crate::terminal::{DIM, Terminal};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  sealstone mqtt rotate pump-7.device                       a new key; the old one counts for 7 more days
-  sealstone mqtt rotate pump-7.device --overlap 0s          the old key is known to others: it counts no more
-  sealstone mqtt rotate pump-7.device --level ML-DSA-87
+  sealstone mqtt rotate pump-7.device                       new keys; the old ones count for 7 more days
+  sealstone mqtt rotate pump-7.device --overlap 0s          the old keys are known to others: they count no more
+  sealstone mqtt rotate pump-7.device --level ML-DSA-87     one of them
 
-The new file has the next key id and everything else of the old one. Give it to the device within the overlap: both \
-keys count until then. A gateway that runs reads the directory again by itself.")]
+The new file has the next key ids and everything else of the old one, the key for tags too. Give it to the device within \
+the overlap: both count until then. Its flash stays as it is: the device takes newer keys, and never older ones again. A gateway \
+that runs reads the directory again by itself.")]
 pub(crate) struct Options {
     /// What the device was given
     #[arg(value_name = "FILE")]
     given: PathBuf,
-    /// The level of the new key; that of the old one if not given
+    /// The level of the new key; each level gets one if not given
     #[arg(long, value_name = "LEVEL", ignore_case = true, value_parser = options::level())]
     level: Option<Level>,
-    /// How long the old key counts
+    /// How long the old keys count
     #[arg(long, value_name = "TIME", default_value = "7d", value_parser = clock::parse_span)]
     overlap: Duration,
     /// Where the new file goes: the old name with .next if not given
@@ -57,55 +58,57 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
     let config = options::config(options.config.as_deref())?;
     let bytes = device::read(&options.given, terminal)?;
-    let blob = device::parse(&options.given, &bytes)?;
-    let file = device::place(options.directory.as_ref().unwrap_or(&config.directory), blob.device);
+    let given = device::parse(&options.given, &bytes)?;
+    let file = device::place(options.directory.as_ref().unwrap_or(&config.directory), given.device);
     let mut entries = device::read_entries(&file)?;
-    let Some(entry) = entries.iter_mut().find(|entry| entry.device == blob.device) else {
-        let what = format!("{} is not in {}", blob.device, shown(&file));
+    let Some(entry) = entries.iter_mut().find(|entry| entry.device == given.device) else {
+        let what = format!("{} is not in {}", given.device, shown(&file));
         return Err(Error::usage(what, "--directory or --config names the gateway's directory"));
     };
-    let Some(id) = entry.keys.iter().map(|key| key.id).max().unwrap_or(0).checked_add(1) else {
-        return Err(Error::usage(
-            "all key ids are used",
-            "give the device a new name with `sealstone mqtt provision`",
-        ));
-    };
-    let now = options::now();
-    let overlap = u64::try_from(options.overlap.as_millis()).unwrap_or(u64::MAX);
-    let ends = UnixMillis(now.0.saturating_add(overlap));
-    for key in &mut entry.keys {
-        let before = match key.state {
-            StateName::Retired => key.retired_at.unwrap_or(0),
-            _ => u64::MAX,
-        };
-        (key.state, key.retired_at) = (StateName::Retired, Some(before.min(ends.0)));
-    }
     let out = options.out.clone().unwrap_or_else(|| format!("{}.next", options.given.display()).into());
     let out = Target::from(out);
     out.check(options.force)?;
-    let level = options.level.unwrap_or(blob.level);
-    let filters: Vec<(String, Class)> =
-        blob.topics.iter().map(|(filter, class)| (filter.as_str().to_owned(), class)).collect();
-    let made = (blob.device, KeyId(id), level);
-    let key = device::make(made, blob.policy, &filters, &out, options.force, terminal)?;
-    entry.keys.push(KeyEntry::new(KeyId(id), &key));
+    let now = options::now();
+    let overlap = u64::try_from(options.overlap.as_millis()).unwrap_or(u64::MAX);
+    let ends = UnixMillis(now.0.saturating_add(overlap));
+    let levels: Vec<Level> =
+        Level::ALL.into_iter().filter(|of| options.level.is_none_or(|level| level == *of)).collect();
+    let made = levels.iter().map(|level| device::key(*level)).collect::<Result<Vec<_>, _>>()?;
+    let mut keys = given.keys;
+    for (level, key) in levels.iter().zip(&made) {
+        let of_level = |key: &&mut KeyEntry| key.level == level.name();
+        let mut last = given.key(*level).id.0;
+        for key in entry.keys.iter_mut().filter(of_level) {
+            let before = match key.state {
+                StateName::Retired => key.retired_at.unwrap_or(0),
+                _ => u64::MAX,
+            };
+            (key.state, key.retired_at) = (StateName::Retired, Some(before.min(ends.0)));
+            last = last.max(key.id);
+        }
+        let id =
+            last.checked_add(1).filter(|id| entry.keys.iter().all(|key| key.id != *id)).ok_or_else(|| {
+                let what = format!("all key ids of {level} are used");
+                Error::usage(what, "give the device a new name with `sealstone mqtt provision`")
+            })?;
+        keys[*level as usize] = Key { id: KeyId(id), seed: key.seed() };
+        entry.keys.push(KeyEntry::new(KeyId(id), &key.verifying_key()));
+    }
+    device::write(&Provision { keys, ..given }, &out, options.force, terminal)?;
     device::write_entries(&file, &entries, terminal)?;
+    let ids: Vec<u16> = levels.iter().map(|level| keys[*level as usize].id.0).collect();
     let Target::Path(out) = &out else { return Ok(()) };
     if options.json {
         return terminal.json(&json!({
-            "device": blob.device,
-            "key_id": id,
-            "level": level.name(),
+            "device": given.device,
+            "keys": ids,
             "given": shown(out),
             "entry": shown(&file),
             "before_retired_at": ends.0,
         }));
     }
-    terminal.line(format_args!(
-        "{}  key {id} of {}, {level}, for the device alone",
-        shown(out),
-        blob.device
-    ))?;
+    let ids = ids.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
+    terminal.line(format_args!("{}  new for {}, for the device alone: {ids}", shown(out), given.device))?;
     let until = if overlap == 0 {
         "do not count any more".into()
     } else {

@@ -10,7 +10,7 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use super::Error;
-use crate::blob::crc32;
+use crate::flash::crc32;
 
 /// The head of a frame.
 const HEAD: usize = 8;

@@ -22,6 +22,7 @@ pub mod run;
 pub mod state;
 pub mod status;
 pub mod verify;
+mod watch;
 pub mod wire;
 mod workers;
 

@@ -1,4 +1,5 @@
-//! The gateway as a whole: one loop that owns everything, a thread that reads from the broker, and the workers.
+//! The gateway as a whole: one loop that owns everything, a thread that reads from the broker, one that reads the directory when it
+//! changes, and the workers.
 //!
 //! Each turn of the loop takes what came, settles what is decided in the order of arrival, commits all of it at once, and only then
 //! writes: copies, dead letters, acknowledgements. So nothing is acknowledged that is not on the disk.
@@ -19,13 +20,14 @@ use super::observe::{Event, Observer};
 use super::reason::Reason;
 use super::state::Store;
 use super::verify::{Judge, Looked, Passed, Verified};
+use super::watch;
 use super::wire::{Packet, Properties, Publish, Qos, Version};
 use super::workers::{Job, Workers};
 use crate::message::UnixMillis;
 
 /// Copies that may wait for the broker before no more messages are looked at.
 const OUTBOX_MOST: usize = 4096;
-/// How often the directory is looked at, and how long the loop waits at most.
+/// How long the loop waits at most.
 const TICK: Duration = Duration::from_millis(500);
 /// How long copies have to be taken by the broker after the wish to end.
 const GRACE: Duration = Duration::from_secs(5);
@@ -64,7 +66,7 @@ impl Gateway {
     pub fn run(&self, now: impl Fn() -> UnixMillis, observer: &dyn Observer) -> Result<(), Error> {
         let rules = self.config.rules()?;
         let options = Options::of(&self.config.broker)?;
-        let directory = Directory::load(&self.config.directory)?;
+        let directory = Arc::new(Directory::load(&self.config.directory)?);
         let store = Store::open(&self.config.data_dir)?;
         let threads = self.config.workers.threads.or_else(|| std::thread::available_parallelism().ok());
         let inbox = Arc::clone(&self.inbox);
@@ -77,7 +79,7 @@ impl Gateway {
             rules: &rules,
             observer,
             workers,
-            directory,
+            directory: Arc::clone(&directory),
             store,
             link: None,
             epoch: 0,
@@ -92,11 +94,11 @@ impl Gateway {
             dead_letters: Budget::new(self.config.topics.dead_letters_per_second.get(), 1000),
             alerts: Alerts::new(&self.config.alerts),
             out: Vec::new(),
-            looked_at: Instant::now(),
         };
         std::thread::scope(|scope| {
             let inbox = &self.inbox;
             scope.spawn(move || follow(inbox, &options));
+            scope.spawn(move || watch::run(inbox, &self.config.directory, directory));
             let done = turn.run(inbox, &now);
             inbox.end();
             if let Some(link) = &turn.link {
@@ -145,7 +147,7 @@ struct Turn<'a> {
     rules: &'a Rules<'a>,
     observer: &'a dyn Observer,
     workers: Workers,
-    directory: Directory,
+    directory: Arc<Directory>,
     store: Store,
     link: Option<Link>,
     /// Which connection this is: a message of an earlier one is acknowledged by nobody.
@@ -168,7 +170,6 @@ struct Turn<'a> {
     alerts: Alerts,
     /// To be written after the commit.
     out: Vec<Packet>,
-    looked_at: Instant,
 }
 
 struct Link {
@@ -194,7 +195,10 @@ impl Turn<'_> {
     fn run(&mut self, inbox: &Inbox, now: &impl Fn() -> UnixMillis) -> Result<(), Error> {
         let mut ending: Option<Instant> = None;
         loop {
-            let Mail { news, answers, stop, .. } = inbox.wait(TICK);
+            let Mail { news, answers, directories, stop, .. } = inbox.wait(TICK);
+            for read in directories {
+                self.take(read);
+            }
             for news in news {
                 match news {
                     News::Up(writer, welcome) => self.up(writer, &welcome),
@@ -222,7 +226,6 @@ impl Turn<'_> {
                 self.waiting.clear();
             }
             if ending.is_none() {
-                self.refresh();
                 self.look(now());
             }
             self.settle(now());
@@ -514,20 +517,10 @@ impl Turn<'_> {
         }
     }
 
-    /// Reads the directory again if its files changed. One with a fault changes nothing.
-    fn refresh(&mut self) {
-        if self.looked_at.elapsed() < TICK {
-            return;
-        }
-        self.looked_at = Instant::now();
-        let path = &self.config.directory;
-        match self
-            .directory
-            .changed(path)
-            .and_then(|changed| changed.then(|| Directory::load(path)).transpose())
-        {
-            Ok(None) => {}
-            Ok(Some(directory)) => {
+    /// Judges by this directory from now on. One with a fault changes nothing.
+    fn take(&mut self, read: Result<Arc<Directory>, Error>) {
+        match read {
+            Ok(directory) => {
                 self.observer.note(&Event::Directory { devices: directory.len() });
                 self.directory = directory;
             }

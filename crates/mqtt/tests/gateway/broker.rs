@@ -18,12 +18,25 @@ pub(crate) struct Mosquitto {
 
 impl Mosquitto {
     pub(crate) fn start(folder: &Path) -> Self {
+        Self::start_with(folder, "allow_anonymous true\n")
+    }
+
+    /// One that lets in who has a password.
+    pub(crate) fn start_with_password(folder: &Path, user: &str, password: &str) -> Self {
+        let file = folder.join("passwords");
+        let mut command = Command::new("mosquitto_passwd");
+        let made = command.args(["-b", "-c"]).arg(&file).args([user, password]).status().unwrap();
+        assert!(made.success());
+        Self::start_with(folder, &format!("allow_anonymous false\npassword_file {}\n", file.display()))
+    }
+
+    fn start_with(folder: &Path, more: &str) -> Self {
         let port = free_port();
         let kept = folder.join("mosquitto");
         fs::create_dir_all(&kept).unwrap();
         let config = folder.join("mosquitto.conf");
         let text = format!(
-            "listener {port} 127.0.0.1\nallow_anonymous true\nuser root\npersistence true\n\
+            "listener {port} 127.0.0.1\n{more}user root\npersistence true\n\
              persistence_location {}/\nmax_queued_messages 0\nlog_dest none\n",
             kept.display()
         );

@@ -1,7 +1,7 @@
 //! From a publisher through Mosquitto and the gateway to a subscriber, in both versions of MQTT.
 
 use crate::broker::{Mosquitto, client, message};
-use crate::place::{Running, config, devices, sealed, sealed_as};
+use crate::place::{Running, config, config_with, devices, sealed, sealed_as};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_mldsa::Level;
@@ -144,4 +144,27 @@ fn the_directory_is_read_again() {
     client(broker.port, Version::V5, "writer").publish(message(TOPIC, &bytes)).unwrap();
     assert_eq!(collect(&mut reader, 1).len(), 1);
     gateway.stop().unwrap();
+}
+
+/// User and password come from files; without the right ones it says why, and goes on trying.
+#[test]
+fn a_broker_with_passwords() {
+    for version in ["5", "3.1.1"] {
+        let folder = tempfile::tempdir().unwrap();
+        let broker = Mosquitto::start_with_password(folder.path(), "gateway", "open sesame");
+        devices(folder.path());
+        let (user, password) = (folder.path().join("user"), folder.path().join("password"));
+        std::fs::write(&user, "gateway\n").unwrap();
+        std::fs::write(&password, "open sesame\nand a second line\n").unwrap();
+        let files = format!("user_file = {user:?}\npassword_file = {password:?}");
+        let started =
+            |files: &str| Running::start_alone(config_with(folder.path(), broker.port, version, "", files));
+        let gateway = started(&files);
+        gateway.until("Subscribed");
+        gateway.stop().unwrap();
+        let gateway = started("");
+        let why = gateway.until("Disconnected");
+        assert!(why.contains("refuses the connection: not authorized"), "MQTT {version}: {why}");
+        gateway.stop().unwrap();
+    }
 }

@@ -30,10 +30,14 @@ pub(crate) fn devices(folder: &Path) {
     std::fs::write(folder.join("devices.json"), serde_json::to_string(&entries).unwrap()).unwrap();
 }
 
-/// A configuration for a folder and a broker, with what the test adds.
+/// A configuration for a folder and a broker, with what the test adds before and behind the broker's address.
 pub(crate) fn config(folder: &Path, port: u16, version: &str, more: &str) -> Config {
+    config_with(folder, port, version, more, "")
+}
+
+pub(crate) fn config_with(folder: &Path, port: u16, version: &str, more: &str, broker: &str) -> Config {
     let text = format!(
-        "data_dir = {:?}\ndirectory = {:?}\n{more}\n[broker]\naddress = \"127.0.0.1:{port}\"\nversion = {version:?}\n",
+        "data_dir = {:?}\ndirectory = {:?}\n{more}\n[broker]\naddress = \"127.0.0.1:{port}\"\nversion = {version:?}\n{broker}\n",
         folder.join("data"),
         folder.join("devices.json"),
     );

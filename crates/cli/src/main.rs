@@ -38,7 +38,7 @@ use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use crate::error::Error;
 use crate::terminal::Terminal;
 
-/// Signatures that hold against a quantum computer: keys, files, tokens, and a server that issues them.
+/// Signatures that hold against a quantum computer: keys, files, messages, tokens, and a token server
 #[derive(Parser)]
 #[command(
     name = "sealstone",

@@ -168,6 +168,8 @@ impl Process {
     ) -> Result<Self, String> {
         let fault = |why: String| format!("{name}: {why}");
         let log = folder.join(format!("{name}.log"));
+        // What one before it wrote there would be taken for its word.
+        let _ = fs::remove_file(&log);
         let cores = cores.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
         let mut supervisor = Command::new("sh")
             .args(["-c", SUPERVISOR, "sealstone-bench"])

@@ -3,6 +3,7 @@
 
 mod cases;
 mod claims;
+mod detached;
 mod keys;
 mod mac;
 mod matrix;
@@ -57,7 +58,11 @@ fn kind(error: &Error) -> &'static str {
         Error::KeyTypeUnknown { .. } => "key type",
         Error::KeyUseRefused { .. } => "key use",
         Error::NestedToken => "nested",
+        Error::NoPayload => "no payload",
+        Error::NoneVerifies { .. } => "none verifies",
         Error::NotCompact { .. } => "not compact",
+        Error::NotDetached => "not detached",
+        Error::NotStreamable { .. } => "not streamable",
         Error::NotYetValid { .. } => "not yet valid",
         Error::PrivateMember { .. } => "private member",
         Error::SignatureLength { .. } => "signature length",

@@ -71,6 +71,9 @@ pub enum Error {
         /// The claim.
         claim: String,
     },
+    /// A composite key or signature was refused.
+    #[cfg(feature = "composite")]
+    Composite(sealstone_composite::Error),
     /// Two keys of a set have the same key id, so a token could mean either (RFC 7517 §4.5).
     DuplicateKid {
         /// The key id.
@@ -236,6 +239,8 @@ impl Error {
             }
             Self::AmbiguousKey { .. } => "name the key by its kid",
             Self::BadBase64 { .. } => "copy the text again, whole and without line ends",
+            #[cfg(feature = "composite")]
+            Self::Composite(error) => return error.hint(),
             Self::IssuedInFuture { .. } | Self::NotYetValid { .. } => {
                 "compare the clocks, or allow some leeway"
             }
@@ -277,6 +282,8 @@ impl fmt::Display for Error {
                 write!(f, "claim `{claim}`: expected {expected}, found {found}")
             }
             Self::ClaimMissing { claim } => write!(f, "claim `{claim}` is missing"),
+            #[cfg(feature = "composite")]
+            Self::Composite(error) => error.fmt(f),
             Self::DuplicateKid { kid } => write!(f, "two keys of the set have the kid {kid}"),
             Self::Expired { exp, now } => write!(f, "the token expired at {exp}, it is {now}"),
             Self::HeaderMalformed { member, expected, found } => {

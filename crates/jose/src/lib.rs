@@ -35,6 +35,8 @@
 
 mod alg;
 mod b64;
+#[cfg(feature = "composite")]
+pub mod composite;
 mod error;
 mod json;
 mod jwk;

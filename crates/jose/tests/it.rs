@@ -3,6 +3,7 @@
 
 mod cases;
 mod claims;
+mod composite;
 mod detached;
 mod keys;
 mod mac;
@@ -45,6 +46,7 @@ fn kind(error: &Error) -> &'static str {
         Error::BadSignature => "signature",
         Error::ClaimMalformed { .. } => "claim malformed",
         Error::ClaimMissing { .. } => "claim missing",
+        Error::Composite(_) => "composite",
         Error::DuplicateKid { .. } => "duplicate kid",
         Error::Expired { .. } => "expired",
         Error::HeaderMalformed { .. } => "header malformed",

@@ -357,7 +357,7 @@ pub(crate) struct Fields<'a> {
 impl<'a> Fields<'a> {
     /// From `kty`, `crv` and `alg`; a member that belongs to another key type is refused, as it would make one text
     /// two keys.
-    fn algorithm(&self) -> Result<Algorithm, Error> {
+    pub(crate) fn algorithm(&self) -> Result<Algorithm, Error> {
         let alg = self.optional("alg")?;
         match self.text("kty")? {
             "AKP" => {
@@ -403,7 +403,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn public_key(&self, algorithm: Algorithm) -> Result<PublicKey, Error> {
+    pub(crate) fn public_key(&self, algorithm: Algorithm) -> Result<PublicKey, Error> {
         match algorithm.family() {
             Family::Ec(curve) => {
                 let mut point = vec![0x04];

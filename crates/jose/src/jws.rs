@@ -49,6 +49,7 @@ pub struct Header {
     cty: Option<String>,
     without_kid: bool,
     unencoded: bool,
+    more: Vec<(&'static str, String)>,
 }
 
 impl Header {
@@ -73,6 +74,13 @@ impl Header {
     #[must_use]
     pub fn without_kid(self) -> Self {
         Self { without_kid: true, ..self }
+    }
+
+    /// With a member that this crate gives a meaning.
+    #[cfg(feature = "legacy")]
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.more.push((name, value.to_owned()));
+        self
     }
 
     /// With `"b64":false`, RFC 7797: the payload is signed as it is, and not as base64url. Readers must know that extension. For
@@ -184,6 +192,9 @@ impl Header {
         if let Some(kid) = kid.filter(|_| !self.without_kid) {
             check_kid(kid)?;
             json.push_str(&format!(",\"kid\":{}", quoted(kid)));
+        }
+        for (name, value) in &self.more {
+            json.push_str(&format!(",\"{name}\":{}", quoted(value)));
         }
         if self.unencoded {
             json.push_str(",\"b64\":false,\"crit\":[\"b64\"]");

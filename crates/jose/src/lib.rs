@@ -43,6 +43,8 @@ mod jwk;
 pub mod jws;
 pub mod jwt;
 mod key;
+#[cfg(feature = "legacy")]
+pub mod legacy;
 pub mod mac;
 mod rsa;
 pub mod size;

@@ -6,6 +6,7 @@ mod claims;
 mod composite;
 mod detached;
 mod keys;
+mod legacy;
 mod mac;
 mod matrix;
 mod properties;

@@ -83,8 +83,10 @@ impl Alerts {
     /// A message passed.
     pub(super) fn passed(&mut self, passed: &Passed, now: UnixMillis) -> Option<Alert> {
         let (signer, class) = (passed.signer.as_ref()?, passed.class?);
+        // A tag is no downgrade, and says nothing about means.
+        let level = signer.by.level()?;
         let seen = self.devices.entry(signer.device.clone()).or_default();
-        if signer.level >= default(class) {
+        if level >= default(class) {
             // A class whose default is the least level says nothing about means.
             if default(class) > Level::MlDsa44 {
                 seen.low_since = None;
@@ -135,7 +137,7 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::form::Form;
+    use crate::form::{By, Form};
     use crate::gateway::verify::Signer;
     use crate::gateway::{Config, Marks};
     use crate::message::{KeyId, Kind};
@@ -149,7 +151,7 @@ mod tests {
             signer: Some(Signer {
                 device: "7".into(),
                 key: KeyId(1),
-                level,
+                by: By::Signature(level),
                 form: Form::V1,
                 number: None,
                 time: UnixMillis(0),

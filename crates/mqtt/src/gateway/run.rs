@@ -23,6 +23,7 @@ use super::verify::{Judge, Looked, Passed, Verified};
 use super::watch;
 use super::wire::{Packet, Properties, Publish, Qos, Version};
 use super::workers::{Job, Workers};
+use crate::form::By;
 use crate::message::UnixMillis;
 
 /// Copies that may wait for the broker before no more messages are looked at.
@@ -207,13 +208,7 @@ impl Turn<'_> {
                 }
             }
             for answer in answers {
-                let outcome = match answer.verified {
-                    Ok(verified) => Outcome::Verified(Box::new(verified)),
-                    Err(reason) => {
-                        self.failures_of(&answer.device).spend(now());
-                        Outcome::Refused(reason)
-                    }
-                };
+                let outcome = self.checked(&answer.device, answer.verified, now());
                 let place =
                     usize::try_from(answer.place.wrapping_sub(self.first_place)).unwrap_or(usize::MAX);
                 if let Some(place) = self.places.get_mut(place) {
@@ -339,7 +334,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Looks at what waits, and gives to the workers what is good up to its signature.
+    /// Looks at what waits, and gives to the workers what is good up to its seal. A tag over a short message is checked here.
     fn look(&mut self, now: UnixMillis) {
         let mut jobs = Vec::new();
         while self.places.len() < self.config.workers.queue.get() && self.store.outbox_len() < OUTBOX_MOST {
@@ -353,6 +348,9 @@ impl Turn<'_> {
                 Ok(Looked::Signed(candidate)) => {
                     if self.failures_of(candidate.device()).is_spent(now) {
                         Some(Outcome::Refused(Reason::OverBudget))
+                    } else if candidate.is_quick() {
+                        let device = Box::from(candidate.device());
+                        Some(self.checked(&device, candidate.check(), now))
                     } else {
                         jobs.push(Job { place, candidate });
                         None
@@ -362,6 +360,17 @@ impl Turn<'_> {
             self.places.push_back(Place { epoch, publish, outcome });
         }
         self.workers.add(jobs);
+    }
+
+    /// What came of checking a seal; a bad one counts against its device's topics.
+    fn checked(&mut self, device: &str, verified: Result<Verified, Reason>, now: UnixMillis) -> Outcome {
+        match verified {
+            Ok(verified) => Outcome::Verified(Box::new(verified)),
+            Err(reason) => {
+                self.failures_of(device).spend(now);
+                Outcome::Refused(reason)
+            }
+        }
     }
 
     /// Carries out what is decided, in the order of arrival: so copies are in order, and acknowledgements too (MQTT 5.0, 4.6).
@@ -414,7 +423,10 @@ impl Turn<'_> {
         if let Some(signer) = &passed.signer {
             say("sealstone-device", signer.device.to_string());
             say("sealstone-key", signer.key.0.to_string());
-            say("sealstone-level", signer.level.name().to_owned());
+            say("sealstone-seal", if signer.by == By::Mac { "tag" } else { "signature" }.to_owned());
+            if let Some(level) = signer.by.level() {
+                say("sealstone-level", level.name().to_owned());
+            }
             say("sealstone-kind", signer.kind.name().to_owned());
             if signer.time.is_known() {
                 say("sealstone-time", signer.time.0.to_string());

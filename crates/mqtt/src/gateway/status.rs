@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::alerts::{Alert, AlertKind};
 use super::observe::{Event, Observer};
+use crate::form::By;
 use crate::message::UnixMillis;
-use sealstone_mldsa::Level;
 
 /// Seconds of the chart.
 pub const SECONDS: usize = 120;
@@ -57,8 +57,8 @@ pub struct Now {
 pub struct Device {
     /// When a message of it passed.
     pub seen: UnixMillis,
-    /// Its level then.
-    pub level: Option<Level>,
+    /// What sealed it.
+    pub by: Option<By>,
     /// Messages that passed.
     pub passed: u64,
     /// Messages on its topics that were refused, by reason.
@@ -132,7 +132,7 @@ impl Observer for Status {
                 }
                 if let Some(signer) = &message.signer {
                     let device = status.devices.entry(signer.device.clone()).or_default();
-                    (device.seen, device.level) = (*now, Some(signer.level));
+                    (device.seen, device.by) = (*now, Some(signer.by));
                     device.passed += 1;
                 }
             }

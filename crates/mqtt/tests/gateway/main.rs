@@ -9,7 +9,9 @@ mod negative;
 mod page;
 mod place;
 mod restarts;
+mod shared;
 mod state;
 #[path = "../support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the core")]
 mod support;
+mod tagged;

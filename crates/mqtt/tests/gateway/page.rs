@@ -2,6 +2,7 @@
 
 use crate::support::{message, sealed};
 use sealstone_mldsa::Level;
+use sealstone_mqtt::form::By;
 use sealstone_mqtt::gateway::page::{Page, STYLE, html, serve};
 use sealstone_mqtt::gateway::status::Status;
 use sealstone_mqtt::gateway::verify::{Passed, Signer};
@@ -25,7 +26,7 @@ fn status() -> Status {
         signer: Some(Signer {
             device: device.into(),
             key: KeyId(1),
-            level: Level::MlDsa44,
+            by: By::Signature(Level::MlDsa44),
             form: Form::V1,
             number: None,
             time: NOW,

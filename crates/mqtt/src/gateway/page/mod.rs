@@ -7,6 +7,7 @@ pub use serve::{Page, serve};
 use std::fmt::{self, Display, Write as _};
 
 use super::status::{Device, Now, SECONDS};
+use crate::form::By;
 use crate::message::UnixMillis;
 
 /// The style, at `/style.css`.
@@ -106,7 +107,7 @@ fn alerts(status: &Now, now: UnixMillis, page: &mut String) -> fmt::Result {
 
 fn devices(status: &Now, now: UnixMillis, page: &mut String) -> fmt::Result {
     page.push_str(
-        "<section>\n<h2>Devices</h2>\n<table>\n<thead><tr><th>device</th><th>last seen</th><th>level</th>\
+        "<section>\n<h2>Devices</h2>\n<table>\n<thead><tr><th>device</th><th>last seen</th><th>seal</th>\
          <th class=\"n\">genuine</th><th>refused</th></tr></thead>\n<tbody>\n",
     );
     let mut listed: Vec<(&Box<str>, &Device)> = status.devices.iter().collect();
@@ -115,12 +116,12 @@ fn devices(status: &Now, now: UnixMillis, page: &mut String) -> fmt::Result {
         page.push_str("<tr><td colspan=\"5\">none has signed anything yet</td></tr>\n");
     }
     for (name, device) in listed.iter().take(DEVICES) {
-        let level = device.level.map_or("", sealstone_mldsa::Level::name);
+        let seal = device.by.map_or("", By::name);
         let refused: Vec<String> =
             device.refused.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
         writeln!(
             page,
-            "<tr><td>{}</td><td>{}</td><td>{level}</td><td class=\"n\">{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{seal}</td><td class=\"n\">{}</td><td>{}</td></tr>",
             Escaped(name),
             Ago(device.seen, now),
             device.passed,

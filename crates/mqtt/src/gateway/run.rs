@@ -19,6 +19,7 @@ use super::link::{Connection, Options, Welcome, Writer};
 use super::observe::{Event, Observer};
 use super::reason::Reason;
 use super::state::Store;
+use super::tags::Tally;
 use super::verify::{Judge, Looked, Passed, Verified};
 use super::watch;
 use super::wire::{Packet, Properties, Publish, Qos, Version};
@@ -94,6 +95,7 @@ impl Gateway {
             failures: HashMap::new(),
             dead_letters: Budget::new(self.config.topics.dead_letters_per_second.get(), 1000),
             alerts: Alerts::new(&self.config.alerts),
+            looked_at: UnixMillis(0),
             out: Vec::new(),
         };
         std::thread::scope(|scope| {
@@ -169,6 +171,8 @@ struct Turn<'a> {
     failures: HashMap<Box<str>, Budget>,
     dead_letters: Budget,
     alerts: Alerts,
+    /// When it last looked for tags that nothing has named.
+    looked_at: UnixMillis,
     /// To be written after the commit.
     out: Vec<Packet>,
 }
@@ -224,6 +228,7 @@ impl Turn<'_> {
                 self.look(now());
             }
             self.settle(now());
+            self.overdue(now());
             if self.store.must_commit() || ending.is_some() {
                 self.store.commit(now())?;
             }
@@ -344,7 +349,7 @@ impl Turn<'_> {
             let place = self.first_place + self.places.len() as u64;
             let outcome = match judge.look(&publish, &self.store, now) {
                 Err(reason) => Some(Outcome::Refused(reason)),
-                Ok(Looked::Unsigned(passed)) => Some(Outcome::Passed(Box::new(passed))),
+                Ok(Looked::Unsigned(passed)) => Some(Outcome::Passed(passed)),
                 Ok(Looked::Signed(candidate)) => {
                     if self.failures_of(candidate.device()).is_spent(now) {
                         Some(Outcome::Refused(Reason::OverBudget))
@@ -391,6 +396,9 @@ impl Turn<'_> {
                     self.observer.note(&Event::Passed { message: &passed, now });
                     let alert = self.alerts.passed(&passed, now);
                     self.alert(alert);
+                    if let Some(signer) = &passed.signer {
+                        self.tags(&signer.device, &passed.tags, now);
+                    }
                     let copy = self.copy(passed);
                     let dead = &self.dead;
                     if let Some(id) = self.store.owe(copy, |id| dead.contains(&id)) {
@@ -411,6 +419,29 @@ impl Turn<'_> {
             if publish.qos == Qos::AtLeastOnce && epoch == self.epoch {
                 self.out.push(Packet::PubAck { id: publish.id, reason: 0 });
             }
+        }
+    }
+
+    /// Tells of tags that no checkpoint has named in time.
+    fn overdue(&mut self, now: UnixMillis) {
+        if now.0.abs_diff(self.looked_at.0) < 1000 {
+            return;
+        }
+        self.looked_at = now;
+        let within_ms = u64::from(self.config.policy.checkpoint_within_s.get()) * 1000;
+        for (device, tally) in self.store.overdue(now, within_ms) {
+            self.tags(&device, &tally, now);
+        }
+    }
+
+    /// Tells what became of tags.
+    fn tags(&mut self, device: &str, tally: &Tally, now: UnixMillis) {
+        if tally.is_empty() {
+            return;
+        }
+        self.observer.note(&Event::Tags { device, tally, now });
+        for alert in self.alerts.tags(device, tally, now) {
+            self.alert(alert);
         }
     }
 

@@ -15,9 +15,11 @@ use sealstone_mldsa::{Mu, any};
 use super::config::{Choice, Rules, Stance};
 use super::directory::{Device, Directory, Key, Mac, State};
 use super::reason::{Marks, Reason};
+use super::tags::{Named, Tagged, Tally};
 use super::wire::{Properties, Publish};
 use crate::form::{By, Form};
 use crate::level::Class;
+use crate::mac::Checkpointed;
 use crate::message::{KeyId, Kind, Number, UnixMillis};
 use crate::open::{self, Envelope};
 use crate::replay::Replay;
@@ -38,6 +40,20 @@ pub trait Seen {
     fn accept(&mut self, device: &str, key: KeyId, number: Number) -> Result<(), Replay>;
     /// Accepts a message that has no number, by its μ, once until a time.
     fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay>;
+    /// Whether a message may have this tag: no checkpoint of the device has named another one for its number.
+    fn admit(&self, device: &str, tagged: Tagged, named: &Named) -> bool;
+    /// Accepts the number of a message with a tag, once, and remembers the tag until a checkpoint names it.
+    fn accept_tag(
+        &mut self,
+        device: &str,
+        tagged: Tagged,
+        named: &Named,
+        now: UnixMillis,
+    ) -> Result<Tally, Replay>;
+    /// A signature of the device has this number: no tag has it.
+    fn signed(&mut self, device: &str, number: Number) -> Tally;
+    /// Holds the tags that were accepted beside those that a signed checkpoint of the device names.
+    fn checkpoint(&mut self, device: &str, checkpoint: &Checkpointed<'_>) -> Tally;
 }
 
 /// What a message is judged by.
@@ -53,7 +69,7 @@ pub struct Judge<'a> {
 #[derive(Debug)]
 pub enum Looked {
     /// Unsigned, and it may be.
-    Unsigned(Passed),
+    Unsigned(Box<Passed>),
     /// Everything is good but the seal, which nobody has checked yet.
     Signed(Candidate),
 }
@@ -91,8 +107,8 @@ pub struct Verified(Candidate, Good);
 enum Good {
     /// What was signed.
     Signature(Mu),
-    /// A tag.
-    Tag,
+    /// The first bytes of a tag.
+    Tag(Named),
 }
 
 /// A message that passes.
@@ -110,6 +126,8 @@ pub struct Passed {
     pub signer: Option<Signer>,
     /// Its class; none for an unsigned message on a topic without one.
     pub class: Option<Class>,
+    /// What became of tags by it: those that a checkpoint names, or one that it pushed out.
+    pub tags: Tally,
 }
 
 /// Who signed a message, and what was signed beside it.
@@ -140,7 +158,7 @@ impl Judge<'_> {
         now: UnixMillis,
     ) -> Result<Passed, Reason> {
         match self.look(publish, seen, now)? {
-            Looked::Unsigned(passed) => Ok(passed),
+            Looked::Unsigned(passed) => Ok(*passed),
             Looked::Signed(candidate) => self.accept(candidate.check()?, seen, now),
         }
     }
@@ -174,18 +192,30 @@ impl Judge<'_> {
         let repeated = |replay| repeated(replay, &candidate.publish);
         let topic = Topic::new(&candidate.publish.topic).map_err(|_| Reason::BadTopic)?;
         let said = *candidate.envelope(topic)?.claimed();
+        let checkpoint = checkpoint(&said)?;
         let (device, key) = (&*candidate.device, candidate.key.id());
+        let mut tags = Tally::default();
         match (said.number, good) {
-            (Some(number), Good::Signature(_)) => seen.accept(device, key, number).map_err(repeated)?,
+            (Some(number), Good::Signature(_)) => {
+                seen.accept(device, key, number).map_err(repeated)?;
+                tags = seen.signed(device, number);
+            }
             (None, Good::Signature(mu)) => {
                 seen.accept_digest(mu.as_bytes(), candidate.until, now).map_err(repeated)?
             }
-            (Some(number), Good::Tag) => {
+            (Some(number), Good::Tag(named)) => {
                 self.unsigned_number(seen, device, number).map_err(repeated)?;
-                seen.accept(device, key, number).map_err(repeated)?;
+                let tagged = Tagged { key, number };
+                if !seen.admit(device, tagged, &named) {
+                    return Err(Reason::Contradicted);
+                }
+                tags = seen.accept_tag(device, tagged, &named, now).map_err(repeated)?;
             }
             // Each form that holds tags holds numbers.
-            (None, Good::Tag) => return Err(Reason::NoNumber),
+            (None, Good::Tag(_)) => return Err(Reason::NoNumber),
+        }
+        if let Some(checkpoint) = checkpoint {
+            tags = tags.and(seen.checkpoint(device, &checkpoint));
         }
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let correlation = said.correlation_data;
@@ -209,6 +239,7 @@ impl Judge<'_> {
                 kind: said.kind,
             }),
             class: Some(candidate.class),
+            tags,
         })
     }
 
@@ -236,7 +267,7 @@ impl Judge<'_> {
             Some(0x00) => open::unsigned(&publish.payload).map_err(Reason::Malformed)?,
             _ => &publish.payload,
         };
-        Ok(Looked::Unsigned(Passed {
+        Ok(Looked::Unsigned(Box::new(Passed {
             topic: publish.topic.clone(),
             payload: payload.to_vec(),
             properties: Properties {
@@ -248,7 +279,8 @@ impl Judge<'_> {
             marks: Marks { unsigned: true, retained: publish.retain, ..Marks::default() },
             signer: None,
             class: Some(class),
-        }))
+            tags: Tally::default(),
+        })))
     }
 
     #[allow(clippy::too_many_arguments, reason = "what the first look has found so far")]
@@ -275,6 +307,9 @@ impl Judge<'_> {
         };
         if !known.may_publish(topic) {
             return Err(Reason::NotItsTopic);
+        }
+        if checkpoint(&said)?.is_some_and(|named| known.mac(named.key_id).is_none()) {
+            return Err(Reason::UnknownKey);
         }
         uncontradicted(&publish.properties, &said, form)?;
         let fresh_ms = self.rules.fresh_ms(class);
@@ -428,7 +463,8 @@ impl Candidate {
                 let topic = Topic::new(&self.publish.topic).map_err(|_| Reason::BadTopic)?;
                 let envelope = self.envelope(topic)?;
                 envelope.verify_mac(mac.key()).map_err(|_| Reason::BadSignature)?;
-                Ok(Verified(self, Good::Tag))
+                let named = *envelope.seal().first_chunk().ok_or(Reason::BadSignature)?;
+                Ok(Verified(self, Good::Tag(named)))
             }
         }
     }
@@ -477,6 +513,14 @@ impl Verified {
     /// The PUBLISH that it came in.
     pub fn publish(&self) -> &Arc<Publish> {
         &self.0.publish
+    }
+}
+
+/// What a checkpoint names; none for other kinds. Errors: `Malformed`.
+fn checkpoint<'m>(said: &crate::Message<'m>) -> Result<Option<Checkpointed<'m>>, Reason> {
+    match said.kind {
+        Kind::Checkpoint => Checkpointed::parse(said.payload).map(Some).map_err(Reason::Malformed),
+        _ => Ok(None),
     }
 }
 

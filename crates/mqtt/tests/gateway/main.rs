@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 mod broker;
+mod checkpoint;
 mod flow;
 mod hostile;
 mod measured;

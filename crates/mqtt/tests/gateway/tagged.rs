@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const TOPIC: &str = "device/7/telemetry/temp";
-const KEY: [u8; 32] = [0x4d; 32];
+pub(crate) const KEY: [u8; 32] = [0x4d; 32];
 
 /// The verdicts of one gateway over messages in order.
 fn verdicts(more: &str, messages: &[Publish]) -> Vec<Result<Passed, Reason>> {

@@ -10,14 +10,71 @@ pub(crate) const FORMS: [Form; 2] = [Form::V1, Form::Detached];
 
 /// The messages of this file before anything is wrong.
 pub(crate) fn genuine() -> Vec<Publish> {
-    FORMS.map(|form| Said::tagged(form).publish()).to_vec()
+    let checkpoints =
+        [Form::V1, Form::Cose, Form::Detached].map(|form| over(form, 17, &[(1, 1), (2, 2)]).publish());
+    [FORMS.map(|form| Said::tagged(form).publish()).to_vec(), checkpoints.to_vec()].concat()
 }
 
 pub(crate) fn cases() -> Vec<Case> {
-    FORMS
+    let tagged = FORMS
         .into_iter()
-        .flat_map(|form| [changed(form), elsewhere(form), keys(form), numbers(form)].concat())
-        .collect()
+        .flat_map(|form| [changed(form), elsewhere(form), keys(form), numbers(form)].concat());
+    tagged.chain([Form::V1, Form::Cose, Form::Detached].into_iter().flat_map(checkpoints)).collect()
+}
+
+/// A checkpoint of device a over tags of its key 17 and the epoch 3: sequence numbers, each with 16 times a byte.
+fn over(form: Form, key: u16, tags: &[(u32, u8)]) -> Said {
+    let mut payload = [&key.to_be_bytes()[..], &[0, 0, 0, 3], &(tags.len() as u16).to_be_bytes()].concat();
+    tags.iter()
+        .for_each(|(sequence, byte)| payload.extend([&sequence.to_be_bytes()[..], &[*byte; 16]].concat()));
+    Said { kind: Kind::Checkpoint, payload: payload.leak(), ..Said::new(form) }
+}
+
+fn checkpoints(form: Form) -> Vec<Case> {
+    let good = over(form, 17, &[(1, 1), (2, 2)]);
+    let with = |change: fn(&mut Vec<u8>)| {
+        let mut payload = good.payload.to_vec();
+        change(&mut payload);
+        Said { payload: payload.leak(), ..good.clone() }.publish()
+    };
+    let case = |what: &str, reason, publish| {
+        Case::new(format!("{}, a checkpoint: {what}", form.name()), reason, publish)
+    };
+    let b = Said { topic: "device/b/telemetry/temp", level: Level::MlDsa65, seed: 5, ..good.clone() };
+    let late = |seed| Said { number: Some(Number { epoch: 3, sequence: 1 }), seed, ..Said::tagged(Form::V1) };
+    vec![
+        case("empty", "malformed-truncated", with(|payload| payload.clear())),
+        case("of no tags", "malformed-not-canonical", over(form, 17, &[]).publish()),
+        case("cut", "malformed-truncated", with(|payload| payload.truncate(payload.len() - 1))),
+        case("with a byte behind it", "malformed-trailing-bytes", with(|payload| payload.push(0))),
+        case("of more tags than there are", "malformed-truncated", with(|payload| payload[7] = 3)),
+        case("of 65535 tags", "malformed-truncated", with(|payload| payload[6..8].fill(0xff))),
+        case("of fewer tags than there are", "malformed-trailing-bytes", with(|payload| payload[7] = 1)),
+        case(
+            "that names a number twice",
+            "malformed-not-canonical",
+            over(form, 17, &[(1, 1), (1, 2)]).publish(),
+        ),
+        case(
+            "that names numbers out of order",
+            "malformed-not-canonical",
+            over(form, 17, &[(2, 2), (1, 1)]).publish(),
+        ),
+        case("over a key that nobody knows", "unknown-key", over(form, 99, &[(1, 1)]).publish()),
+        case("over a key that signs", "unknown-key", over(form, 1, &[(1, 1)]).publish()),
+        case("over the key of another device", "unknown-key", over(form, 19, &[(1, 1)]).publish()),
+        case("of another device over a key of this one", "unknown-key", b.publish()),
+        case("of another device, with its key", "bad-signature", Said { seed: 7, ..good.clone() }.publish()),
+        case("a second time", "replay", good.publish()).after(vec![good.publish()]),
+        case(
+            "and then a tag under a number that it gave to something else",
+            "contradicted",
+            late(17).publish(),
+        )
+        .after(vec![good.publish()]),
+        case("and then the same with a bad tag", "bad-signature", late(18).publish())
+            .after(vec![good.publish()]),
+    ]
 }
 
 fn case(form: Form, what: &str, reason: &'static str, publish: Publish) -> Case {

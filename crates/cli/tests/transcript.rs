@@ -45,6 +45,7 @@ transcripts! {
     jwt
     key
     mqtt
+    mqtt_audit
     mqtt_simulate
     quickstart
     sign

@@ -46,6 +46,7 @@ transcripts! {
     jwt
     key
     mqtt
+    mqtt_audit
     mqtt_simulate
     quickstart
     sign

@@ -1,5 +1,6 @@
 //! `sealstone mqtt`: signed messages of devices.
 
+mod audit;
 mod commander;
 mod device;
 mod gateway;
@@ -20,6 +21,8 @@ use crate::terminal::Terminal;
 /// The verbs.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Check every line and every signature of a gateway's log
+    Audit(audit::Options),
     /// Verify what devices publish, and publish clean copies
     Gateway(gateway::Options),
     /// Explain an envelope, and check it where its key is known
@@ -38,6 +41,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
     match command {
+        Command::Audit(options) => audit::run(&options, terminal),
         Command::Gateway(options) => gateway::run(&options, terminal),
         Command::Inspect(options) => inspect::run(&options, terminal),
         Command::Provision(options) => provision::run(&options, terminal),

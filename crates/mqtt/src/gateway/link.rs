@@ -9,7 +9,8 @@ use zeroize::Zeroizing;
 
 use super::Error;
 use super::config::Broker;
-use super::wire::{Connect, Packet, Properties, Version, head};
+use super::wire::{Connect, Packet, Properties, Version};
+use crate::packet::packet_len;
 
 /// How long a connection may take to be made, and a packet to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -120,13 +121,14 @@ impl Connection {
     /// The next packet. Errors: of the network, also after one and a half keep alives of silence; `InvalidData`.
     pub fn read(&mut self) -> io::Result<Packet> {
         loop {
-            if let Some((first, len, at)) = head(&self.buffer).map_err(|cause| invalid(cause.0))? {
+            let no_packet = |_| invalid("it sends what is no packet of MQTT");
+            if let Some(len) = packet_len(&self.buffer).map_err(no_packet)? {
                 if len > self.max_packet_bytes {
                     return Err(invalid("a packet is larger than `max_packet_bytes`"));
                 }
-                if let Some(body) = self.buffer.get(at..at + len) {
-                    let packet = Packet::parse(self.version, first, body).map_err(|cause| invalid(cause.0));
-                    self.buffer.drain(..at + len);
+                if let Some(bytes) = self.buffer.get(..len) {
+                    let packet = Packet::parse(self.version, bytes).map_err(no_packet);
+                    self.buffer.drain(..len);
                     return packet;
                 }
             }

@@ -23,8 +23,7 @@ use crate::open::{self, Envelope};
 use crate::replay::Replay;
 use crate::topic::Topic;
 
-/// The user property that has the signature of a detached envelope (docs/formats/mqtt.md).
-pub const SIGNATURE_PROPERTY: &str = "sealstone";
+pub use crate::packet::USER_PROPERTY as SIGNATURE_PROPERTY;
 
 /// What was accepted before.
 pub trait Seen {

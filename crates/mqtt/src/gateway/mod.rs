@@ -21,6 +21,7 @@ mod reason;
 pub mod run;
 pub mod state;
 pub mod status;
+pub mod tls;
 pub mod verify;
 mod watch;
 pub mod wire;

@@ -13,3 +13,4 @@ mod state;
 #[path = "../support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the core")]
 mod support;
+mod tls;

@@ -1,6 +1,7 @@
 //! `sealstone mqtt`: signed messages of devices.
 
 mod audit;
+mod commander;
 mod device;
 mod gateway;
 mod inspect;

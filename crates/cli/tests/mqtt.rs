@@ -103,8 +103,9 @@ fn published_and_subscribed_to_under_tls() {
     }
     let (certificate, key) = (file("broker.pem"), file("broker.key"));
     // Its own certificate is the one that it knows.
-    let more =
-        format!("cafile {certificate}\ncertfile {certificate}\nkeyfile {key}\nrequire_certificate true\nuser root\n");
+    let more = format!(
+        "cafile {certificate}\ncertfile {certificate}\nkeyfile {key}\nrequire_certificate true\nuser root\n"
+    );
     let (_broker, port) = mosquitto_with(folder.path(), &more);
     let broker = format!("mqtts://127.0.0.1:{port}");
     let made = sealstone(folder.path(), &["mqtt", "provision", "7"]).output().unwrap();

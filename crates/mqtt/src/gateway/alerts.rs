@@ -12,8 +12,12 @@ use sealstone_mldsa::Level;
 /// A kind of alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AlertKind {
+    /// A device announced a key, and the configuration takes none from there.
+    Announcement,
     /// A device signed more messages below the default of their class within an hour than the bound allows.
     Downgrades,
+    /// A device has two keys under one id: it announced another one than before, or the directory has another one than was confirmed.
+    KeyConflict,
     /// Everything that a device signed for so many minutes was below the default: its energy, memory or temperature is low, or
     /// somebody makes it believe so.
     LowMeans,
@@ -25,13 +29,21 @@ pub enum AlertKind {
 
 impl AlertKind {
     /// All kinds.
-    pub const ALL: [AlertKind; 4] =
-        [AlertKind::Downgrades, AlertKind::LowMeans, AlertKind::Replay, AlertKind::UnknownKey];
+    pub const ALL: [AlertKind; 6] = [
+        AlertKind::Announcement,
+        AlertKind::Downgrades,
+        AlertKind::KeyConflict,
+        AlertKind::LowMeans,
+        AlertKind::Replay,
+        AlertKind::UnknownKey,
+    ];
 
     /// The name in topics, logs and metrics.
     pub const fn name(self) -> &'static str {
         match self {
+            AlertKind::Announcement => "announcement",
             AlertKind::Downgrades => "downgrades",
+            AlertKind::KeyConflict => "key-conflict",
             AlertKind::LowMeans => "low-means",
             AlertKind::Replay => "replay",
             AlertKind::UnknownKey => "unknown-key",
@@ -108,10 +120,17 @@ impl Alerts {
     /// A message was refused; `device` is in the directory.
     pub(super) fn refused(&mut self, reason: Reason, device: &str, now: UnixMillis) -> Option<Alert> {
         match reason {
+            Reason::AnnouncedOtherwise => self.tell(AlertKind::KeyConflict, device, now),
+            Reason::Announcement => self.tell(AlertKind::Announcement, device, now),
             Reason::Replay => self.tell(AlertKind::Replay, device, now),
             Reason::UnknownKey => self.tell(AlertKind::UnknownKey, device, now),
             _ => None,
         }
+    }
+
+    /// The directory contradicts what was confirmed to a device.
+    pub(super) fn contradicted(&mut self, device: &str, now: UnixMillis) -> Option<Alert> {
+        self.tell(AlertKind::KeyConflict, device, now)
     }
 
     /// An alert, unless the same was told a short time ago.
@@ -136,7 +155,7 @@ mod tests {
 
     use super::*;
     use crate::form::Form;
-    use crate::gateway::verify::Signer;
+    use crate::gateway::verify::{Effect, Signer};
     use crate::gateway::{Config, Marks};
     use crate::message::{KeyId, Kind};
 
@@ -156,6 +175,7 @@ mod tests {
                 kind: Kind::Plain,
             }),
             class: Some(class),
+            effect: Effect::Nothing,
         }
     }
 

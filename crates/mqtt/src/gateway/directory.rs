@@ -34,7 +34,7 @@ pub struct Device {
 }
 
 /// One key of a device.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Key {
     /// Its id.
     pub id: KeyId,
@@ -137,6 +137,11 @@ impl Directory {
         self.devices.get(id)
     }
 
+    /// Whether a key of some device is this one.
+    pub fn has(&self, public: &[u8]) -> bool {
+        self.devices.values().flat_map(Device::keys).any(|key| key.public() == public)
+    }
+
     /// How many devices there are.
     pub fn len(&self) -> usize {
         self.devices.len()
@@ -154,6 +159,11 @@ impl Device {
         self.keys.iter().find(|key| key.id == id)
     }
 
+    /// All of its keys.
+    pub fn keys(&self) -> impl Iterator<Item = &Arc<Key>> {
+        self.keys.iter()
+    }
+
     /// Whether the device may publish on a topic that names it.
     pub fn may_publish(&self, topic: Topic<'_>) -> bool {
         let matches = |text: &str| Filter::new(text).is_ok_and(|filter| filter.matches(topic));
@@ -167,6 +177,11 @@ impl Device {
 }
 
 impl Key {
+    /// A key that counts. Shapes: `public` has the length of the level.
+    pub(super) fn active(id: KeyId, level: Level, public: &[u8]) -> Self {
+        Key { id, level, state: State::Active, public: public.into() }
+    }
+
     /// Whether its signatures count.
     pub fn counts(&self, now: UnixMillis) -> bool {
         match self.state {

@@ -10,7 +10,10 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use super::directory::Directory;
+use super::error::plain;
 use super::journal::{Journal, frame, framed};
+use super::known::{self, Change, Known};
 use super::verify::Seen;
 use super::wire::{Packet, Publish, Version, head};
 use crate::message::{KeyId, Number, UnixMillis};
@@ -44,6 +47,7 @@ struct Memory {
     places: HashMap<u16, u64>,
     next_place: u64,
     last_id: u16,
+    known: Known,
 }
 
 /// A clean copy on its way.
@@ -102,6 +106,11 @@ impl Store {
             snapshot_len,
             _lock: lock,
         })
+    }
+
+    /// Holds what was learned to a directory. Returns the keys that it contradicts.
+    pub fn reconcile(&mut self, directory: &Directory) -> Vec<(Box<str>, KeyId)> {
+        self.memory.known.learned.reconcile(directory)
     }
 
     /// Puts a clean copy into the outbox and gives it its packet identifier.
@@ -244,11 +253,54 @@ impl Seen for Store {
         self.record(Record::Digest(digest, until));
         Ok(())
     }
+
+    fn known(&self) -> &Known {
+        &self.memory.known
+    }
+
+    fn change(&mut self, change: Change) {
+        self.record(Record::Change(change.clone()));
+        self.memory.known.apply(change);
+    }
+}
+
+/// What is known beside the directory, read beside a gateway that may be running. Errors: `Data`.
+pub fn read_known(folder: &Path) -> Result<Known, Error> {
+    // A gateway may write a snapshot and remove the journal in between: then there is another one.
+    for _ in 0..10 {
+        let (mut memory, snapshot) = (Memory::default(), folder.join("snapshot"));
+        let generation = match fs::read(&snapshot) {
+            Ok(bytes) => memory.read_snapshot(&bytes).ok_or_else(|| damaged(&snapshot))?,
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => 0,
+            Err(cause) => return Err(Error::data(&snapshot, plain(&cause))),
+        };
+        let path = journal_path(folder, generation);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(_) if snapshot.exists() => continue,
+            Err(cause) => return Err(Error::data(&path, plain(&cause))),
+        };
+        let mut at = 0;
+        while let Some((content, next)) = frame(&bytes, at) {
+            memory.replay(content).ok_or_else(|| damaged(&path))?;
+            at = next;
+        }
+        return Ok(memory.known);
+    }
+    Err(damaged(folder))
 }
 
 /// What was accepted, in memory only: for those who read and keep nothing.
 #[derive(Debug, Default)]
 pub struct Recent(Memory);
+
+impl Recent {
+    /// With what a gateway knows beside its directory.
+    pub fn knowing(mut known: Known, directory: &Directory) -> Self {
+        known.learned.reconcile(directory);
+        Recent(Memory { known, ..Memory::default() })
+    }
+}
 
 impl Seen for Recent {
     fn check(&self, device: &str, key: KeyId, number: Number) -> Result<(), Replay> {
@@ -261,6 +313,14 @@ impl Seen for Recent {
 
     fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay> {
         self.0.accept_digest(mu, until, now).map(drop)
+    }
+
+    fn known(&self) -> &Known {
+        &self.0.known
+    }
+
+    fn change(&mut self, change: Change) {
+        self.0.known.apply(change);
     }
 }
 
@@ -323,6 +383,7 @@ impl Memory {
                 Record::Window(device, key, window) => {
                     self.windows.insert((device.into(), key.0), *window);
                 }
+                Record::Change(change) => self.known.apply(change),
             }
         }
         Some(())
@@ -336,6 +397,9 @@ impl Memory {
         }
         for (digest, until) in &self.digests {
             Record::Digest(*digest, *until).emit(&mut records);
+        }
+        for change in self.known.changes() {
+            Record::Change(change).emit(&mut records);
         }
         for owed in self.outbox.values() {
             Record::Owed(&owed.publish).emit(&mut records);
@@ -375,6 +439,7 @@ enum Record<'a> {
     Received(u16),
     Done(u16),
     Window(&'a str, KeyId, Box<Window<WORDS>>),
+    Change(Change),
 }
 
 impl<'a> Record<'a> {
@@ -419,6 +484,7 @@ impl<'a> Record<'a> {
                 named(out, 6, device, *key)?;
                 window.words().for_each(|word| out.extend(word.to_be_bytes()));
             }
+            Record::Change(change) => change.emit(out)?,
         }
         Some(())
     }
@@ -447,6 +513,7 @@ impl<'a> Record<'a> {
                 let mut words = std::iter::from_fn(|| take(rest).map(u64::from_be_bytes));
                 Some(Record::Window(device, key, Box::new(Window::from_words(&mut words)?)))
             }
+            [kind] if known::KINDS.contains(&kind) => Change::parse(kind, rest).map(Record::Change),
             _ => None,
         }
     }

@@ -12,11 +12,14 @@ use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_mldsa::{Mu, any};
 
+use super::announce::{self, Confirmed};
+use super::commands;
 use super::config::{Choice, Rules, Stance};
 use super::directory::{Device, Directory, Key, State};
+use super::known::{Change, Known};
 use super::reason::{Marks, Reason};
 use super::wire::{Properties, Publish};
-use crate::form::{By, Form};
+use crate::form::{By, Form, RELEASE_MARK};
 use crate::level::Class;
 use crate::message::{KeyId, Kind, Number, UnixMillis};
 use crate::open::{self, Envelope};
@@ -34,6 +37,10 @@ pub trait Seen {
     fn accept(&mut self, device: &str, key: KeyId, number: Number) -> Result<(), Replay>;
     /// Accepts a message that has no number, by its μ, once until a time.
     fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay>;
+    /// What is known beside the directory.
+    fn known(&self) -> &Known;
+    /// Changes it, with the number of the message that brought the change.
+    fn change(&mut self, change: Change);
 }
 
 /// What a message is judged by.
@@ -52,6 +59,8 @@ pub enum Looked {
     Unsigned(Passed),
     /// Everything is good but the signature, which nobody has checked yet.
     Signed(Candidate),
+    /// A release on a topic of commands: [`Judge::release`] says, in the order of arrival, whether it lets a command go.
+    Release,
 }
 
 /// A message whose signature is to be checked.
@@ -61,6 +70,9 @@ pub struct Candidate {
     /// The envelope of a detached signature.
     apart: Option<Vec<u8>>,
     form: Form,
+    /// The device that the topic names.
+    named: Box<str>,
+    /// Whose key it is: the same, or the commander.
     device: Box<str>,
     key: Arc<Key>,
     class: Class,
@@ -88,6 +100,27 @@ pub struct Passed {
     pub signer: Option<Signer>,
     /// Its class; none for an unsigned message on a topic without one.
     pub class: Option<Class>,
+    /// What it does beside passing.
+    pub effect: Effect,
+}
+
+/// What a message does beside passing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A device's key is confirmed.
+    Confirmed(Confirmed),
+    /// It is a command that was let go: of which template, and which.
+    Released {
+        /// The template's id.
+        template: u32,
+        /// The command's index.
+        index: u16,
+    },
+    /// Its commands can be let go from now on: the template's id.
+    Template(u32),
 }
 
 /// Who signed a message, and what was signed beside it.
@@ -120,6 +153,7 @@ impl Judge<'_> {
         match self.look(publish, seen, now)? {
             Looked::Unsigned(passed) => Ok(passed),
             Looked::Signed(candidate) => self.accept(candidate.check()?, seen, now),
+            Looked::Release => self.release(publish, seen, now),
         }
     }
 
@@ -129,17 +163,52 @@ impl Judge<'_> {
         if publish.topic.ends_with("/$sig") {
             return Err(Reason::SignatureTopic);
         }
-        let device = self.rules.device(topic).ok_or(Reason::NoDevice)?;
+        let named = self.rules.device(topic).ok_or(Reason::NoDevice)?;
+        let device = self.signer(topic, named)?;
         let apart = signature_property(&publish.properties)?;
         let form = match apart {
             Some(_) => Some(Form::Detached),
             None => match publish.payload.first() {
-                Some(0xe3) => return Err(Reason::Command),
+                Some(&RELEASE_MARK) if self.rules.is_command(topic) => return Ok(Looked::Release),
+                Some(&RELEASE_MARK) => return Err(Reason::Command),
                 _ => Form::of(&publish.payload),
             },
         };
-        let Some(form) = form else { return self.unsigned(publish, topic, device, now) };
+        let Some(form) = form else { return self.unsigned(publish, topic, (named, device), now) };
         self.signed(publish, topic, device, form, apart, seen, now).map(Looked::Signed)
+    }
+
+    /// Whose key must have signed what comes on a topic that names a device: on a topic of commands the commander's, which signs
+    /// nothing else.
+    fn signer<'s>(&'s self, topic: Topic<'_>, named: &'s str) -> Result<&'s str, Reason> {
+        let commander = self.rules.keys().commander_name.as_str();
+        match self.rules.is_command(topic) {
+            true if self.directory.device(commander).is_none() => Err(Reason::NoCommander),
+            // Names of nobody could be without end, and each would have forgeries looked at.
+            true if self.directory.device(named).is_none() => Err(Reason::UnknownDevice),
+            true => Ok(commander),
+            false if named == commander => Err(Reason::NotItsTopic),
+            false => Ok(named),
+        }
+    }
+
+    /// What a verified message does beside passing, before its number is taken.
+    fn effect(
+        &self,
+        candidate: &Candidate,
+        envelope: &Envelope<'_>,
+        known: &Known,
+        now: UnixMillis,
+    ) -> Result<(Effect, Option<Change>), Reason> {
+        let said = envelope.claimed();
+        if self.rules.is_announcement(said.topic) {
+            let by = (&*candidate.device, &*candidate.key, envelope.by());
+            announce::weigh(self, by, said, known, now)
+        } else if said.kind == Kind::Template && self.rules.is_command(said.topic) {
+            commands::weigh(candidate.key.id, said, known)
+        } else {
+            Ok((Effect::Nothing, None))
+        }
     }
 
     /// Takes the number of a verified message, once.
@@ -151,10 +220,15 @@ impl Judge<'_> {
     ) -> Result<Passed, Reason> {
         let repeated = |replay| repeated(replay, &candidate.publish);
         let topic = Topic::new(&candidate.publish.topic).map_err(|_| Reason::BadTopic)?;
-        let said = *candidate.envelope(topic)?.claimed();
+        let envelope = candidate.envelope(topic)?;
+        let said = *envelope.claimed();
+        let (effect, change) = self.effect(&candidate, &envelope, seen.known(), now)?;
         match said.number {
             Some(number) => seen.accept(&candidate.device, candidate.key.id, number).map_err(repeated)?,
             None => seen.accept_digest(mu.as_bytes(), candidate.until, now).map_err(repeated)?,
+        }
+        if let Some(change) = change {
+            seen.change(change);
         }
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let correlation = said.correlation_data;
@@ -178,6 +252,7 @@ impl Judge<'_> {
                 kind: said.kind,
             }),
             class: Some(candidate.class),
+            effect,
         })
     }
 
@@ -186,21 +261,21 @@ impl Judge<'_> {
         &self,
         publish: &Publish,
         topic: Topic<'_>,
-        device: &str,
+        (device, signer): (&str, &str),
         now: UnixMillis,
     ) -> Result<Looked, Reason> {
+        let can_sign = |device| self.directory.device(device).is_some_and(|device| device.can_sign(now));
         match self.rules.stance(device) {
             Stance::Compatible => {}
-            Stance::Balanced if self.directory.device(device).is_some_and(|device| device.can_sign(now)) => {
-                return Err(Reason::UnsignedDevice);
-            }
+            Stance::Balanced if can_sign(device) || can_sign(signer) => return Err(Reason::UnsignedDevice),
             Stance::Balanced => {}
             Stance::Strict => return Err(Reason::Unsigned),
         }
-        let class = self.rules.class(topic).ok_or(Reason::UnknownTopic)?;
-        if publish.retain && self.rules.policy().retained == Choice::Refuse {
-            return Err(Reason::Retained);
+        if self.rules.is_announcement(topic) {
+            return Err(Reason::Unsigned);
         }
+        let class = self.rules.class(topic).ok_or(Reason::UnknownTopic)?;
+        self.rules.retained(publish.retain)?;
         let payload = match publish.payload.first() {
             Some(0x00) => open::unsigned(&publish.payload).map_err(Reason::Malformed)?,
             _ => &publish.payload,
@@ -217,6 +292,7 @@ impl Judge<'_> {
             marks: Marks { unsigned: true, retained: publish.retain, ..Marks::default() },
             signer: None,
             class: Some(class),
+            effect: Effect::Nothing,
         }))
     }
 
@@ -238,7 +314,9 @@ impl Judge<'_> {
         let said = *envelope.claimed();
         let class = self.rules.class(topic).ok_or(Reason::UnknownTopic)?;
         let known: &Device = self.directory.device(device).ok_or(Reason::UnknownDevice)?;
-        let key = known.key(said.key_id).ok_or(Reason::UnknownKey)?;
+        let learned = &seen.known().learned;
+        let key = known.key(said.key_id).or_else(|| learned.key(device, said.key_id));
+        let key = key.ok_or(Reason::UnknownKey)?;
         let level = match envelope.by() {
             By::Signature(level) => level,
             By::Mac => return Err(Reason::Tag),
@@ -247,6 +325,7 @@ impl Judge<'_> {
             return Err(Reason::Level);
         }
         match key.state {
+            _ if learned.over_at(device, key).is_some_and(|at| at <= now) => return Err(Reason::KeyRetired),
             _ if key.counts(now) => {}
             State::Announced => return Err(Reason::KeyAnnounced),
             _ => return Err(Reason::KeyRetired),
@@ -268,6 +347,7 @@ impl Judge<'_> {
             publish: Arc::clone(publish),
             apart,
             form,
+            named: self.rules.device(topic).unwrap_or(device).into(),
             device: device.into(),
             key: Arc::clone(key),
             class,
@@ -286,9 +366,7 @@ impl Judge<'_> {
     ) -> Result<Marks, Reason> {
         let policy = self.rules.policy();
         let mut marks = Marks { retained, ..Marks::default() };
-        if retained && policy.retained == Choice::Refuse {
-            return Err(Reason::Retained);
-        }
+        self.rules.retained(retained)?;
         if !said.time.is_known() {
             if said.number.is_none() {
                 return Err(Reason::NoNumber);
@@ -314,9 +392,9 @@ impl Judge<'_> {
 }
 
 impl Candidate {
-    /// The device that the message claims to be of.
-    pub fn device(&self) -> &str {
-        &self.device
+    /// The device that the topic names, which may be another one than the signer.
+    pub fn named(&self) -> &str {
+        &self.named
     }
 
     /// The key that must have signed it.

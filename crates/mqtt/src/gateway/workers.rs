@@ -125,7 +125,7 @@ impl Shared {
             }
         }
         let answered = jobs.into_iter().zip(claims).map(|(Job { place, candidate }, claim)| {
-            let device = candidate.device().into();
+            let device = candidate.named().into();
             let verified = claim.and_then(|(mu, verdict)| candidate.believed_after(mu, verdict));
             Answer { place, device, verified }
         });

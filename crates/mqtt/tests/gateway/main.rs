@@ -4,8 +4,10 @@
 mod broker;
 mod flow;
 mod hostile;
+mod learned;
 mod measured;
 mod negative;
+mod orders;
 mod page;
 mod place;
 mod restarts;

@@ -2,7 +2,8 @@
 
 mod forged;
 mod handmade;
-mod world;
+pub(crate) mod orders;
+pub(crate) mod world;
 
 use crate::negative::world::{Case, NOW, World};
 use sealstone_mqtt::UnixMillis;
@@ -13,7 +14,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 fn cases() -> Vec<Case> {
-    [forged::cases(), handmade::cases()].concat()
+    [forged::cases(), handmade::cases(), orders::cases()].concat()
 }
 
 #[test]
@@ -53,6 +54,12 @@ fn what_is_not_forged_passes() {
     let rules = config.rules().unwrap();
     let judge = Judge { rules: &rules, directory: &world.directory };
     for message in forged::genuine() {
+        let passed = judge.judge(&Arc::new(message), &mut Recent::default(), NOW).unwrap();
+        assert!(!passed.marks.any());
+    }
+    for (message, under) in orders::genuine() {
+        let config = world.config(under);
+        let judge = Judge { rules: &config.rules().unwrap(), directory: &world.directory };
         let passed = judge.judge(&Arc::new(message), &mut Recent::default(), NOW).unwrap();
         assert!(!passed.marks.any());
     }

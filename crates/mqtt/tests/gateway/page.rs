@@ -4,7 +4,7 @@ use crate::support::{message, sealed};
 use sealstone_mldsa::Level;
 use sealstone_mqtt::gateway::page::{Page, STYLE, html, serve};
 use sealstone_mqtt::gateway::status::Status;
-use sealstone_mqtt::gateway::verify::{Passed, Signer};
+use sealstone_mqtt::gateway::verify::{Effect, Passed, Signer};
 use sealstone_mqtt::gateway::{Alert, AlertKind, Event, Marks, Observer, Reason, metrics};
 use sealstone_mqtt::{Form, KeyId, Kind, UnixMillis};
 use std::io::{Read, Write};
@@ -32,6 +32,7 @@ fn status() -> Status {
             kind: Kind::Plain,
         }),
         class: None,
+        effect: Effect::Nothing,
     };
     status.note(&Event::Started { devices: 3, owed: 0 });
     status.note(&Event::Connected { session_present: false });

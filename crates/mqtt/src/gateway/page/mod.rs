@@ -40,6 +40,8 @@ fn write(status: &Now, now: UnixMillis, page: &mut String) -> fmt::Result {
         ("marked", status.passed.1),
         ("refused", refused),
         ("delivered", status.delivered.0),
+        ("keys confirmed", status.confirmed),
+        ("commands let go", status.released),
         ("devices known", status.directory as u64),
         ("devices seen", status.devices.len() as u64),
     ] {

@@ -49,7 +49,7 @@ pub(crate) struct World {
 
 impl World {
     /// Device a: key 1 of level 44 counts, 2 is retired, 3 announced, 4 of level 65. b: level 65. c: level 87. narrow: level 44, may
-    /// publish telemetry alone. gone: its key is retired.
+    /// publish telemetry alone. gone: its key is retired. r: a key of each level, and a retired one. commander: level 87.
     pub(crate) fn new() -> Self {
         let key = |id: u16, level, seed, state| KeyEntry {
             state,
@@ -75,6 +75,16 @@ impl World {
                 ..entry("narrow", vec![active(1, low, 7)])
             },
             entry("gone", vec![key(1, low, 8, StateName::Retired)]),
+            entry(
+                "r",
+                vec![
+                    active(4401, low, 10),
+                    active(6501, middle, 11),
+                    key(8700, high, 12, StateName::Retired),
+                    active(8701, high, 13),
+                ],
+            ),
+            entry("commander", vec![active(1, high, 14)]),
         ];
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("devices.json");
@@ -150,7 +160,7 @@ impl Said {
             ..Message::new(Topic::new(self.topic).unwrap(), self.payload)
         };
         let signer = signer(self.level, self.seed);
-        let mut out = vec![0; 6000];
+        let mut out = vec![0; 6000 + self.payload.len()];
         let len = seal::seal(self.form, &message, &mut Keyed::new(signer, &mut Zeros), &mut out).unwrap();
         out.truncate(len);
         out

@@ -404,6 +404,10 @@ fn what_comes_is_handed_out_once_and_acknowledged_afterwards() {
         settle(&mut publisher, &mut broker, 10_000);
         assert_eq!(broker.subscribed, times);
     }
+    // Nor does a new program trust that the one before it wanted the same.
+    let (mut publisher, _) = (self::publisher::<1>(Settings { filters, ..seven() }), publisher);
+    settle(&mut publisher, &mut broker, 0);
+    assert!(broker.session && broker.subscribed == 3);
 }
 
 #[test]

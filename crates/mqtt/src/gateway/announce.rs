@@ -34,7 +34,7 @@ pub struct Confirmed {
 /// Errors: `Announcement` where none is; `Malformed`; `Tag`; `AnnouncedBelow`, `AnnouncedId`, `AnnouncedKey`, `AnnouncedOtherwise`.
 pub(super) fn weigh(
     judge: &Judge<'_>,
-    (device, signer, by): (&str, &Key, By),
+    (device, by): (&str, By),
     message: &Message<'_>,
     known: &Known,
     now: UnixMillis,
@@ -43,15 +43,13 @@ pub(super) fn weigh(
     if keys.announcements == Announcements::Refuse {
         return Err(Reason::Announcement);
     }
-    if !matches!(by, By::Signature(_)) {
-        return Err(Reason::Tag);
-    }
+    let By::Signature(signer) = by else { return Err(Reason::Tag) };
     if message.kind != Kind::Plain {
         return Err(Reason::Malformed(Error::Unknown(Field::Kind)));
     }
     let announced = Announcement::parse(message.payload).map_err(Reason::Malformed)?;
     let Announcement { level, key_id: id, public_key } = announced;
-    if signer.level < level {
+    if signer < level {
         return Err(Reason::AnnouncedBelow);
     }
     any::VerifyingKey::decode(level, public_key).map_err(|_| Reason::AnnouncedKey)?;
@@ -69,6 +67,9 @@ pub(super) fn weigh(
         let confirmed = Confirmed { key: Arc::clone(there), again: true, before_until: None };
         return Ok((Effect::Confirmed(confirmed), None));
     }
+    if entry.mac(id).is_some() {
+        return Err(Reason::AnnouncedOtherwise);
+    }
     let (newest, root) = newest(entry, device, level, known).ok_or(Reason::AnnouncedId)?;
     if newest.0.checked_add(1) != Some(id.0) {
         return Err(Reason::AnnouncedId);
@@ -84,7 +85,7 @@ pub(super) fn weigh(
 
 /// The id of a device's latest key of a level, and the root of what follows it.
 fn newest(entry: &Device, device: &str, level: Level, known: &Known) -> Option<(KeyId, [u8; 32])> {
-    let listed = entry.keys().filter(|key| key.level == level).max_by_key(|key| key.id);
+    let listed = entry.keys().iter().filter(|key| key.level == level).max_by_key(|key| key.id);
     match (listed, known.learned.newest(device, level)) {
         (Some(listed), Some(learned)) if learned.key.id > listed.id => Some((learned.key.id, learned.root)),
         (Some(listed), _) => Some((listed.id, root(listed))),

@@ -53,7 +53,7 @@ impl Commander {
         let same = |key: &&std::sync::Arc<super::directory::Key>| {
             key.id == self.id && key.level == public.level() && key.public() == public.encode()
         };
-        if !entry.keys().filter(same).any(|key| key.counts(now)) {
+        if !entry.keys().iter().filter(same).any(|key| key.counts(now)) {
             let what =
                 format!("key {} of {name:?} in the directory is another one, or does not count", self.id.0);
             return fault(what, "`commander` in [keys] is the file that was made with the entry");

@@ -6,10 +6,11 @@ use std::sync::Arc;
 
 use super::known::{Change, Known};
 use super::reason::{Marks, Reason};
+use super::tags::Tally;
 use super::verify::{Effect, Judge, Passed, Seen, Signer};
 use super::wire::{Properties, Publish};
 use crate::error::Error;
-use crate::form::Form;
+use crate::form::{By, Form};
 use crate::message::{KeyId, Kind, Message, UnixMillis};
 use crate::template::{COMMANDS_MAX, Release, Template};
 use crate::topic::Topic;
@@ -150,13 +151,14 @@ impl Judge<'_> {
             signer: Some(Signer {
                 device: commander.into(),
                 key: key.id,
-                level: key.level,
+                by: By::Signature(key.level),
                 form: Form::V1,
                 number: None,
                 time: UnixMillis(0),
                 kind: Kind::Plain,
             }),
             class: Some(class),
+            tags: Tally::default(),
             effect: Effect::Released { template: release.template, index: release.index },
         };
         seen.change(Change::Released(publish.topic.as_str().into(), release.index));

@@ -65,6 +65,11 @@ impl Learned {
         self.held(device).filter(|learned| learned.key.level == level).max_by_key(|learned| learned.key.id)
     }
 
+    /// The learned keys of a device.
+    pub fn keys(&self, device: &str) -> impl Iterator<Item = &Arc<Key>> {
+        self.held(device).map(|learned| &learned.key)
+    }
+
     /// Whether somebody's learned key is this one, held or not.
     pub fn has(&self, public: &[u8]) -> bool {
         self.devices.values().flatten().any(|learned| learned.key.public() == public)
@@ -128,7 +133,7 @@ pub fn root(key: &Key) -> [u8; 32] {
 }
 
 fn has_root(known: &Device, wanted: &[u8; 32]) -> bool {
-    known.keys().any(|key| root(key) == *wanted)
+    known.keys().iter().any(|key| root(key) == *wanted)
 }
 
 /// Whether two keys are one, whatever their states.

@@ -32,6 +32,8 @@ pub enum Reason {
     CommandLate,
     /// A command that was let go before.
     CommandTaken,
+    /// A tag that is good, under a number that the device's checkpoint has given to something else: somebody else has the shared key.
+    Contradicted,
     /// The content type beside the envelope is not the signed one.
     ContentType,
     /// The correlation data beside the envelope are not the signed ones.
@@ -112,6 +114,7 @@ impl Reason {
             Reason::CommandEarly => "command-early",
             Reason::CommandLate => "command-late",
             Reason::CommandTaken => "command-taken",
+            Reason::Contradicted => "contradicted",
             Reason::ContentType => "content-type",
             Reason::CorrelationData => "correlation-data",
             Reason::Form => "form",

@@ -14,7 +14,7 @@ const LEVEL: Level = Level::MlDsa44;
 /// A directory in which device 7 has keys of the level: id and seed.
 fn directory(keys: &[(u16, u8)]) -> Directory {
     let keys = keys.iter().map(|(id, seed)| KeyEntry::new(KeyId(*id), &public(LEVEL, *seed))).collect();
-    let entries = [Entry { device: "7".into(), topics: vec![], keys }];
+    let entries = [Entry { device: "7".into(), topics: vec![], keys, macs: vec![] }];
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("devices.json");
     std::fs::write(&path, serde_json::to_string(&entries).unwrap()).unwrap();

@@ -3,6 +3,7 @@
 mod forged;
 mod handmade;
 pub(crate) mod orders;
+mod tagged;
 pub(crate) mod world;
 
 use crate::negative::world::{Case, NOW, World};
@@ -14,7 +15,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 fn cases() -> Vec<Case> {
-    [forged::cases(), handmade::cases(), orders::cases()].concat()
+    [forged::cases(), handmade::cases(), orders::cases(), tagged::cases()].concat()
 }
 
 #[test]
@@ -53,7 +54,7 @@ fn what_is_not_forged_passes() {
     let config = world.config("");
     let rules = config.rules().unwrap();
     let judge = Judge { rules: &rules, directory: &world.directory };
-    for message in forged::genuine() {
+    for message in forged::genuine().into_iter().chain(tagged::genuine()) {
         let passed = judge.judge(&Arc::new(message), &mut Recent::default(), NOW).unwrap();
         assert!(!passed.marks.any());
     }

@@ -27,7 +27,7 @@ fn key(level: Level, seed: u8) -> any::SigningKey {
 
 /// Device r with keys 6501 and 8701, and the commander with key 1; and what the test adds to r's keys.
 fn directory(folder: &Path, more: &[KeyEntry]) {
-    let entry = |device: &str, keys| Entry { device: device.into(), topics: vec![], keys };
+    let entry = |device: &str, keys| Entry { device: device.into(), topics: vec![], keys, macs: vec![] };
     let own = [(6501, Level::MlDsa65, 11), (8701, Level::MlDsa87, 13)];
     let own = own.map(|(id, level, seed)| KeyEntry::new(KeyId(id), &key(level, seed).verifying_key()));
     let commander = KeyEntry::new(KeyId(1), &key(Level::MlDsa87, 14).verifying_key());

@@ -140,6 +140,9 @@ fn announcements() -> Vec<Case> {
         case("an id announced before, with another key", "announced-otherwise", &again(high(8702, 41)))
             .after(vec![first.publish()]),
         case("an id of another level", "announced-otherwise", &high(6501, 40)),
+        case("the id of a key for tags", "announced-otherwise", &announced(17, Level::MlDsa44, 40)),
+        case("with a tag", "tag", &Said { tagged: true, ..first.clone().by(17, Level::MlDsa44, 37) })
+            .under(&format!("{LOW_FLOOR}[policy]\ntags = [\"critical\"]\n")),
         case("the next id of another level", "announced-id", &high(6502, 40)),
         case(
             "of a level that the device does not have",
@@ -200,6 +203,12 @@ fn commands() -> Vec<Case> {
             other.clone().by(1, Level::MlDsa87, 6).publish()
         }),
         case("that was another device's", "bad-signature", other.carried(said.sealed())),
+        case("with a tag", "tag", {
+            Said { tagged: true, ..said.clone().by(17, Level::MlDsa44, 37) }.publish()
+        })
+        .under(
+            "[policy]\ntags = [\"high\"]\n[class.high]\nfloor = \"ML-DSA-44\"\ntopics = [\"device/+/command/#\"]\n",
+        ),
         case("to a device that nobody knows", "unknown-device", {
             Said { topic: "device/none/command/valve", ..said.clone() }.publish()
         }),

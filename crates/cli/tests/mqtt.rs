@@ -14,7 +14,7 @@ use sealstone_mqtt::gateway::link::Options;
 use sealstone_mqtt::gateway::wire::{Connect, Properties, Publish, Qos, Version};
 
 /// A process that ends with the test.
-struct Started(Child);
+pub(crate) struct Started(pub(crate) Child);
 
 impl Drop for Started {
     fn drop(&mut self) {
@@ -23,7 +23,7 @@ impl Drop for Started {
     }
 }
 
-fn mosquitto(folder: &Path) -> (Started, u16) {
+pub(crate) fn mosquitto(folder: &Path) -> (Started, u16) {
     mosquitto_with(folder, "")
 }
 
@@ -48,14 +48,14 @@ fn mosquitto_with(folder: &Path, more: &str) -> (Started, u16) {
     panic!("mosquitto does not listen");
 }
 
-fn sealstone(folder: &Path, args: &[&str]) -> Command {
+pub(crate) fn sealstone(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealstone"));
     command.current_dir(folder).args(args).stdin(Stdio::null());
     command
 }
 
 /// A gateway that is subscribed; what it says afterwards is read by a thread, so that it never waits.
-fn gateway(folder: &Path) -> Started {
+pub(crate) fn gateway(folder: &Path) -> Started {
     let mut command = sealstone(folder, &["mqtt", "gateway", "--config", "gateway.toml", "--json"]);
     let mut started = Started(command.stderr(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(started.0.stderr.take().unwrap()).lines();
@@ -65,7 +65,7 @@ fn gateway(folder: &Path) -> Started {
     started
 }
 
-fn connect(port: u16, name: &str, stays: bool) -> Client {
+pub(crate) fn connect(port: u16, name: &str, stays: bool) -> Client {
     let properties = Properties { session_expiry_s: stays.then_some(3600), ..Properties::default() };
     let connect = Connect {
         client_id: name.into(),

@@ -106,7 +106,7 @@ pub enum Served {
 /// Everything that sealing needs. N: tags between checkpoints.
 #[derive(Debug)]
 pub struct Sealer<'a, F, G, K, const N: usize> {
-    /// The form of its envelopes. Bounds: not `detached`, which goes to two topics.
+    /// The form of its envelopes. `detached` goes into the user property, and needs MQTT 5.0.
     pub form: Form,
     /// The rules.
     pub policy: &'a Policy,
@@ -194,10 +194,14 @@ impl<'a, F: Flash, G: Flash, K: Keys, const N: usize> Sealer<'a, F, G, K, N> {
         let sized = number.and_then(|number| {
             let message = waiting.message(key_id, number);
             let len = seal::overhead(self.form, &message, by)?;
-            Ok((number, len.saturating_add(message.payload.len())))
+            let apart = self.form == Form::Detached;
+            Ok((number, if apart { len } else { len.saturating_add(message.payload.len()) }))
         });
         let sent = sized.and_then(|(number, len)| {
-            let sent = turn.send(len, |waiting, out| self.seal(waiting, by, key_id, number, now, out));
+            let apart = self.form == Form::Detached;
+            let seal =
+                |waiting: &Waiting<'_>, out: &mut [u8]| self.seal(waiting, by, key_id, number, now, out);
+            let sent = if apart { turn.send_detached(len, seal) } else { turn.send(len, seal) };
             sent.map(|ticket| Served::Sent(ticket, by, number))
         });
         Some(sent.unwrap_or_else(|error| {

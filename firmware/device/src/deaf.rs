@@ -12,9 +12,9 @@ use sealstone_mqtt::publisher::{Event, Publisher};
 use sealstone_mqtt::sealer::Sealer;
 use sealstone_mqtt::{Error, KeyId, Topic, UnixMillis};
 
-pub(crate) const QUEUE: usize = 2_048;
+pub(crate) const QUEUE: usize = if cfg!(feature = "compact") { 3_072 } else { 2_048 };
 pub(crate) const CAME: usize = 1_024;
-pub(crate) const FLIGHT: usize = 5_120;
+pub(crate) const FLIGHT: usize = if cfg!(feature = "compact") { 7_424 } else { 5_120 };
 pub(crate) const TEMPLATE: usize = 0;
 
 pub(crate) struct Commands;

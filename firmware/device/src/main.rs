@@ -12,6 +12,11 @@ mod commands;
 mod commands;
 mod flash;
 mod keys;
+#[cfg(feature = "compact")]
+mod readings;
+#[cfg(not(feature = "compact"))]
+#[path = "one_by_one.rs"]
+mod readings;
 mod told;
 #[cfg(feature = "mps2-an386")]
 #[path = "network.rs"]
@@ -24,6 +29,7 @@ use commands::Commands;
 use core::fmt::Write as _;
 use flash::Pair;
 use keys::Three;
+use readings::Readings;
 use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, stack_of, unix_seconds};
 use sealstone_mldsa::Level;
 use sealstone_mqtt::keyring::KeyRing;
@@ -32,9 +38,9 @@ use sealstone_mqtt::mac::{MacKey, Rhythm};
 use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::packet::Qos;
 use sealstone_mqtt::provision::{Provision, Topics};
-use sealstone_mqtt::publisher::{Publisher, Settings, Waiting};
+use sealstone_mqtt::publisher::{Publisher, Settings};
 use sealstone_mqtt::sealer::{Sealer, Tags};
-use sealstone_mqtt::{Error, Filter, Topic, UnixMillis};
+use sealstone_mqtt::{Error, Filter, UnixMillis};
 use told::{Name, chosen, told, told_served};
 
 #[entry]
@@ -101,6 +107,10 @@ fn run() -> Result<(), Error> {
         sealer.tags = Some(Tags::<TAGS> { classes: given.tagged, ..Tags::new(&mac_key, given.mac_key_id) });
     }
 
+    if cfg!(feature = "compact") {
+        sealer.form = given.saying.form;
+    }
+
     let settings = Settings {
         keepalive_s: given.keepalive_s,
         answer_ms: u64::from(given.answer_ms),
@@ -112,6 +122,8 @@ fn run() -> Result<(), Error> {
     let (mut came, mut flight) = ([0; commands::CAME], [0; commands::FLIGHT]);
     let mut publisher = Publisher::new(settings, &mut queue, &mut control, &mut came, [&mut flight]);
 
+    let mut gathered = [0; readings::MEMORY];
+    let mut readings = Readings::new(given.saying, &mut gathered);
     let (mut read_at, mut round, mut space) = (None::<u64>, 0u32, [0; 8 + 20 * TAGS]);
     loop {
         let now = clock.now();
@@ -121,18 +133,14 @@ fn run() -> Result<(), Error> {
             publisher.poll(now, epoch.wrapping_mul(0x9e37_79b9) ^ now as u32, &mut transport)
         {
             told(&event);
+            readings.event(&event);
             commands.event(&event, &mut sealer, time, now, clock.fraction())?;
         }
         commands.step(&mut publisher, &mut sealer, (key, &map), time, now)?;
         let interval_ms = u64::from(commands.interval_ms().unwrap_or(given.interval_ms));
         if read_at.is_none_or(|at| now >= at.saturating_add(interval_ms)) {
             read_at = Some(now);
-            for (i, topic) in topics.into_iter().enumerate() {
-                // Each class half as often as the one below it.
-                if round & ((1 << i) - 1) == 0 {
-                    read(&mut publisher, &map, topic, time, now, round);
-                }
-            }
+            readings.round(&mut publisher, (topics, &map), time, now, round);
             round = round.wrapping_add(1);
         }
         // No more than signing really has: what is free below this frame.
@@ -141,6 +149,7 @@ fn run() -> Result<(), Error> {
         let (stack, served) = if cfg!(feature = "measure") { stack_of(&mut serve) } else { (0, serve()) };
         if let Some(served) = served {
             told_served(&served);
+            readings.served(&served, now);
             if stack > 0 {
                 line!("{{\"event\":\"measured\",\"stack\":{}}}", stack);
             }
@@ -151,27 +160,5 @@ fn run() -> Result<(), Error> {
         {
             line!("{{\"event\":\"checkpoint waits\",\"error\":\"{}\"}}", error);
         }
-    }
-}
-
-/// A reading: how long the device is up, how much memory it has, how many rounds it made.
-fn read(
-    publisher: &mut Publisher<'_, 1>,
-    map: &TopicMap<'_>,
-    topic: Topic<'_>,
-    time: UnixMillis,
-    now: u64,
-    round: u32,
-) {
-    let mut text = Name::new();
-    let written = write!(text, "{{\"up\":{now},\"free\":{},\"round\":{round}}}", free_memory());
-    let content_type = "application/json";
-    let message =
-        Waiting { time, content_type, ..Waiting::new(map.class(topic), topic, text.as_str().as_bytes()) };
-    let dropped = |ticket: sealstone_mqtt::publisher::Ticket, gone: Waiting<'_>| {
-        line!("{{\"event\":\"dropped\",\"ticket\":{},\"class\":\"{}\"}}", ticket.0, gone.class.name());
-    };
-    if let Err(error) = written.map_err(|_| Error::TooLong).and_then(|()| publisher.push(&message, dropped)) {
-        line!("{{\"event\":\"not queued\",\"class\":\"{}\",\"error\":\"{}\"}}", message.class.name(), error);
     }
 }

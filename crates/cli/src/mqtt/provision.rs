@@ -167,7 +167,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     device::write(&given, &out, options.force, terminal)?;
     flash.write(&device::flash(ids)?, Readers::Owner, options.force, terminal)?;
     let keys = ids.iter().zip(&signing).map(|(id, key)| KeyEntry::new(*id, &key.verifying_key())).collect();
-    entries.push(Entry { device: name.clone(), topics: options.topics.clone(), keys });
+    entries.push(Entry { device: name.clone(), topics: options.topics.clone(), keys, macs: vec![] });
     device::write_entries(&file, &entries, terminal)?;
     let (Target::Path(out), Target::Path(flash)) = (&out, &flash) else { return Ok(()) };
     if options.json {

@@ -3,6 +3,7 @@
 use crate::TAGS;
 use crate::flash::{self, Pages, Pair};
 use crate::keys::Three;
+use crate::readings::Forms;
 use crate::told::Plain;
 use sealstone_board::line;
 use sealstone_mldsa::device::{EncodedVerifyingKey, Small, VerifySpace};
@@ -37,7 +38,7 @@ struct Told<'a> {
     rotation: Rotation<Pages>,
 }
 
-type Sealing<'a> = Sealer<'a, Pages, Pages, &'a mut Three, TAGS>;
+type Sealing<'a> = Sealer<'a, Pages, Pages, &'a mut Three, TAGS, Forms>;
 
 impl<'a> Commands<'a> {
     /// Reads flash, and tells the ring which keys the device has.

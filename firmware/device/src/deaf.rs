@@ -3,6 +3,7 @@
 use crate::TAGS;
 use crate::flash::Pages;
 use crate::keys::Three;
+use crate::readings::Forms;
 use sealstone_board::line;
 use sealstone_mldsa::Level;
 use sealstone_mqtt::keyring::KeyRing;
@@ -19,7 +20,7 @@ pub(crate) const TEMPLATE: usize = 0;
 
 pub(crate) struct Commands;
 
-type Sealing<'a> = Sealer<'a, Pages, Pages, &'a mut Three, TAGS>;
+type Sealing<'a> = Sealer<'a, Pages, Pages, &'a mut Three, TAGS, Forms>;
 
 impl Commands {
     pub(crate) fn open(

@@ -17,6 +17,7 @@ mod readings;
 #[cfg(not(feature = "compact"))]
 #[path = "one_by_one.rs"]
 mod readings;
+mod text;
 mod told;
 #[cfg(feature = "mps2-an386")]
 #[path = "network.rs"]
@@ -26,7 +27,6 @@ mod way;
 mod way;
 
 use commands::Commands;
-use core::fmt::Write as _;
 use flash::Pair;
 use keys::Three;
 use readings::Readings;
@@ -41,7 +41,8 @@ use sealstone_mqtt::provision::{Provision, Topics};
 use sealstone_mqtt::publisher::{Publisher, Settings};
 use sealstone_mqtt::sealer::{Sealer, Tags};
 use sealstone_mqtt::{Error, Filter, UnixMillis};
-use told::{Name, chosen, told, told_served};
+use text::Text;
+use told::{chosen, told, told_served};
 
 #[entry]
 fn main() -> ! {
@@ -69,7 +70,7 @@ fn run() -> Result<(), Error> {
     let mut memory = way::Memory::new();
     let mut transport = way::Way::new(&mut memory, &given);
 
-    let mut names = [const { Name::new() }; 8];
+    let mut names = [const { Text::EMPTY }; 8];
     for (name, end) in names.iter_mut().zip([
         "telemetry/up",
         "status/memory",
@@ -80,7 +81,7 @@ fn run() -> Result<(), Error> {
         "critical/key/confirmed",
         "command/#",
     ]) {
-        write!(name, "device/{}/{end}", given.device).map_err(|_| Error::TooLong)?;
+        name.put("device/")?.put(given.device)?.put("/")?.put(end)?;
     }
     let [low, medium, high, critical, checkpoint, key, confirmed, command] = &names;
     let topics = [low.topic()?, medium.topic()?, high.topic()?, critical.topic()?];
@@ -102,13 +103,17 @@ fn run() -> Result<(), Error> {
         let id = ring.active(level);
         three.make(level, id, commands.seed(level, id).unwrap_or(given.key(level).seed))?;
     }
-    let mut sealer = Sealer::new(&given.policy, keys::NEED, numbers, ring, &mut three, topics[2]);
+    let mut sealer = Sealer::of(
+        readings::forms(given.saying),
+        &given.policy,
+        keys::NEED,
+        numbers,
+        ring,
+        &mut three,
+        topics[2],
+    );
     if given.tagged.contains(&true) {
         sealer.tags = Some(Tags::<TAGS> { classes: given.tagged, ..Tags::new(&mac_key, given.mac_key_id) });
-    }
-
-    if cfg!(feature = "compact") {
-        sealer.form = given.saying.form;
     }
 
     let settings = Settings {
@@ -161,4 +166,12 @@ fn run() -> Result<(), Error> {
             line!("{{\"event\":\"checkpoint waits\",\"error\":\"{}\"}}", error);
         }
     }
+}
+
+/// How long the device is up, how much memory it has, how many rounds it made.
+fn reading(text: &mut Text, now: u64, round: u32) -> Result<(), Error> {
+    text.put("{\"up\":")?.number(now)?;
+    text.put(",\"free\":")?.number(free_memory().into())?;
+    text.put(",\"round\":")?.number(round.into())?;
+    text.put("}").map(|_| ())
 }

@@ -1,15 +1,21 @@
 //! What a device reads of itself, each reading in a message: the same door as `readings.rs`.
 
-use crate::told::Name;
-use core::fmt::Write as _;
-use sealstone_board::{free_memory, line};
+use crate::text::Text;
+use sealstone_board::line;
 use sealstone_mqtt::level::TopicMap;
 use sealstone_mqtt::provision::Saying;
 use sealstone_mqtt::publisher::{Event, Publisher, Waiting};
-use sealstone_mqtt::sealer::Served;
-use sealstone_mqtt::{Error, Topic, UnixMillis};
+use sealstone_mqtt::sealer::{Served, V1};
+use sealstone_mqtt::{Topic, UnixMillis};
 
 pub(crate) const MEMORY: usize = 0;
+
+/// The forms of its envelopes.
+pub(crate) type Forms = V1;
+
+pub(crate) fn forms(_: Saying) -> Forms {
+    V1
+}
 
 pub(crate) struct Readings;
 
@@ -35,12 +41,12 @@ impl Readings {
                 continue;
             }
             let class = map.class(topic);
-            let mut text = Name::new();
-            let written = write!(text, "{{\"up\":{now},\"free\":{},\"round\":{round}}}", free_memory());
+            let mut text = Text::EMPTY;
+            let written = crate::reading(&mut text, now, round);
             let content_type = "application/json";
             let message =
                 Waiting { time, content_type, ..Waiting::new(class, topic, text.as_str().as_bytes()) };
-            let pushed = written.map_err(|_| Error::TooLong).and_then(|()| {
+            let pushed = written.and_then(|()| {
                 publisher.push(&message, |ticket, gone| {
                     line!(
                         "{{\"event\":\"dropped\",\"ticket\":{},\"class\":\"{}\"}}",

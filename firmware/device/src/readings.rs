@@ -1,19 +1,26 @@
 //! What a device reads of itself, and how it says it: one by one, several of the class low in one message, or as "unchanged".
 
-use crate::told::Name;
-use core::fmt::Write as _;
+use crate::text::Text;
 use sealstone_board::{free_memory, line};
 use sealstone_mqtt::batch::Batch;
 use sealstone_mqtt::cache::{self, Cache, Pace, Say};
 use sealstone_mqtt::level::{Class, TopicMap};
 use sealstone_mqtt::provision::Saying;
 use sealstone_mqtt::publisher::{Event, Publisher, Ticket, Waiting};
-use sealstone_mqtt::sealer::Served;
-use sealstone_mqtt::{Error, Kind, Topic, UnixMillis};
+use sealstone_mqtt::sealer::{Apart, Served};
+use sealstone_mqtt::{Error, Form, Kind, Topic, UnixMillis};
 
 /// Bytes for the readings of one message; when they are full it goes, however many were wanted.
 pub(crate) const MEMORY: usize = 1_024;
 const JSON: &str = "application/json";
+
+/// The forms of its envelopes.
+pub(crate) type Forms = Apart;
+
+/// The form of its envelopes.
+pub(crate) fn forms(saying: Saying) -> Forms {
+    Apart(saying.form == Form::Detached)
+}
 
 pub(crate) struct Readings<'a> {
     saying: Saying,
@@ -25,7 +32,7 @@ pub(crate) struct Readings<'a> {
 struct Cached {
     cache: Cache<64>,
     /// What waits to be sealed; none for "unchanged".
-    waits: Option<(Ticket, Option<Name>)>,
+    waits: Option<(Ticket, Option<Text>)>,
     /// What was said in full last.
     full: Option<Ticket>,
 }
@@ -52,17 +59,14 @@ impl<'a> Readings<'a> {
                 continue;
             }
             let class = map.class(topic);
-            let mut text = Name::new();
+            let mut text = Text::EMPTY;
             // Memory is what may stay the same; so where that counts, it is read alone.
             let alone = i == 1 && self.saying.silence_s > 0;
-            let written = match alone {
-                true => write!(text, "{{\"free\":{}}}", free_memory()),
-                false => write!(text, "{{\"up\":{now},\"free\":{},\"round\":{round}}}", free_memory()),
-            };
+            let written = if alone { free(&mut text) } else { crate::reading(&mut text, now, round) };
             let plain =
                 Waiting { time, content_type: JSON, ..Waiting::new(class, topic, text.as_str().as_bytes()) };
             let said = match written {
-                Err(_) => Err(Error::TooLong),
+                Err(error) => Err(error),
                 Ok(()) if alone => self.steady(publisher, &plain, now),
                 Ok(()) if class == Class::Low && self.saying.batch > 1 => self.gather(publisher, &plain),
                 Ok(()) => self.push(publisher, &plain).map(|_| ()),
@@ -132,10 +136,8 @@ impl<'a> Readings<'a> {
         let said = match self.memory.cache.what(plain.payload, now) {
             Say::Nothing => return Ok(()),
             Say::Full => {
-                let mut value = Name::new();
-                value
-                    .write_str(core::str::from_utf8(plain.payload).unwrap_or_default())
-                    .map_err(|_| Error::TooLong)?;
+                let mut value = Text::EMPTY;
+                value.put(core::str::from_utf8(plain.payload).unwrap_or_default())?;
                 (self.push(publisher, plain)?, Some(value))
             }
             Say::Unchanged(number) => {
@@ -151,6 +153,10 @@ impl<'a> Readings<'a> {
     fn push(&mut self, publisher: &mut Publisher<'_, 1>, message: &Waiting<'_>) -> Result<Ticket, Error> {
         push(publisher, message, &mut self.memory)
     }
+}
+
+fn free(text: &mut Text) -> Result<(), Error> {
+    text.put("{\"free\":")?.number(free_memory().into())?.put("}").map(|_| ())
 }
 
 /// Lets a message wait. A value that had to go for it was not said.

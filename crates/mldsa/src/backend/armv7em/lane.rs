@@ -64,7 +64,8 @@ impl Lanes for Lane {
     type Wide = u64;
     type Bytes = [u32; 2];
     const BYTES: usize = 8;
-    const TRANSFORMS: Option<[fn(&mut Coeffs); 2]> = Some([ntt, inv_ntt]);
+    const COMPACT: bool = cfg!(compact);
+    const TRANSFORMS: Option<[fn(&mut Coeffs); 2]> = if cfg!(compact) { None } else { Some([ntt, inv_ntt]) };
     const DOT: Option<Dot> = Some(dot);
     const SUM_WINDOWS: Option<SumWindows> = Some(sum_windows);
 

@@ -7,6 +7,7 @@
 
 mod flash;
 mod keys;
+mod text;
 #[cfg(feature = "mps2-an386")]
 #[path = "network.rs"]
 mod way;
@@ -14,7 +15,6 @@ mod way;
 #[path = "serial.rs"]
 mod way;
 
-use core::fmt::Write as _;
 use keys::Three;
 use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, stack_of, unix_seconds};
 use sealstone_mqtt::keyring::KeyRing;
@@ -26,6 +26,7 @@ use sealstone_mqtt::provision::{Provision, Topics};
 use sealstone_mqtt::publisher::{Event, Publisher, Settings, Waiting};
 use sealstone_mqtt::sealer::{Chosen, Sealer, Served, Tags};
 use sealstone_mqtt::{Error, Filter, Topic, UnixMillis};
+use text::Text;
 
 #[entry]
 fn main() -> ! {
@@ -53,7 +54,7 @@ fn run() -> Result<(), Error> {
     let mut memory = way::Memory::new();
     let mut transport = way::Way::new(&mut memory, &given);
 
-    let mut names = [const { Name::new() }; 6];
+    let mut names = [const { Text::EMPTY }; 6];
     for (name, end) in names.iter_mut().zip([
         "telemetry/up",
         "status/memory",
@@ -62,7 +63,7 @@ fn run() -> Result<(), Error> {
         "telemetry/checkpoint",
         "command/#",
     ]) {
-        write!(name, "device/{}/{end}", given.device).map_err(|_| Error::TooLong)?;
+        name.put("device/")?.put(given.device)?.put("/")?.put(end)?;
     }
     let [low, medium, high, critical, checkpoint, commands] = &names;
     let topics = [low.topic()?, medium.topic()?, high.topic()?, critical.topic()?];
@@ -142,17 +143,24 @@ fn read(
     now: u64,
     round: u32,
 ) {
-    let mut text = Name::new();
-    let written = write!(text, "{{\"up\":{now},\"free\":{},\"round\":{round}}}", free_memory());
+    let mut text = Text::EMPTY;
+    let written = reading(&mut text, now, round);
     let content_type = "application/json";
     let message =
         Waiting { time, content_type, ..Waiting::new(map.class(topic), topic, text.as_str().as_bytes()) };
     let dropped = |ticket: sealstone_mqtt::publisher::Ticket, gone: Waiting<'_>| {
         line!("{{\"event\":\"dropped\",\"ticket\":{},\"class\":\"{}\"}}", ticket.0, gone.class.name());
     };
-    if let Err(error) = written.map_err(|_| Error::TooLong).and_then(|()| publisher.push(&message, dropped)) {
+    if let Err(error) = written.and_then(|()| publisher.push(&message, dropped)) {
         line!("{{\"event\":\"not queued\",\"class\":\"{}\",\"error\":\"{}\"}}", message.class.name(), error);
     }
+}
+
+fn reading(text: &mut Text, now: u64, round: u32) -> Result<(), Error> {
+    text.put("{\"up\":")?.number(now)?;
+    text.put(",\"free\":")?.number(free_memory().into())?;
+    text.put(",\"round\":")?.number(round.into())?;
+    text.put("}").map(|_| ())
 }
 
 fn told(event: &Event<'_>) {
@@ -213,34 +221,4 @@ fn chosen(chosen: &Chosen<'_>) {
         decision.level,
         chosen.by
     );
-}
-
-/// A text of at most 128 bytes.
-struct Name {
-    bytes: [u8; 128],
-    len: usize,
-}
-
-impl Name {
-    const fn new() -> Self {
-        Name { bytes: [0; 128], len: 0 }
-    }
-
-    fn as_str(&self) -> &str {
-        self.bytes.get(..self.len).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or_default()
-    }
-
-    fn topic(&self) -> Result<Topic<'_>, Error> {
-        Topic::new(self.as_str())
-    }
-}
-
-impl core::fmt::Write for Name {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        let end = self.len + text.len();
-        let place = self.bytes.get_mut(self.len..end).ok_or(core::fmt::Error)?;
-        place.copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
-    }
 }

@@ -105,7 +105,7 @@ pub(super) fn emit_of_message(put: Put<'_>, said: &Properties<'_>) -> Result<(),
 
 /// A UTF-8 string (MQTT 5.0, 1.5.4). Errors: `TooLong` over 65535 bytes; `BadPacket` for U+0000.
 pub(super) fn text(put: Put<'_>, text: &str) -> Result<(), Error> {
-    if text.contains('\0') {
+    if text.bytes().any(|byte| byte == 0) {
         return Err(Error::BadPacket);
     }
     binary(put, text.as_bytes())
@@ -131,7 +131,7 @@ pub(super) enum Value<'a> {
 pub(super) fn read_text<'a>(rest: &mut Bytes<'a>) -> Result<&'a str, Error> {
     let bytes = read_binary(rest)?;
     match core::str::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(text),
+        Ok(text) if !text.bytes().any(|byte| byte == 0) => Ok(text),
         _ => Err(Error::BadPacket),
     }
 }

@@ -102,11 +102,12 @@ fn write_compactly(bits: u32, (b, sign): (i32, i32), w: &Coeffs, out: &mut [u8])
 
 /// `b + sign·x` of each number of `bits` bits, q more where that is negative: `read`, in the same way.
 ///
+/// Shapes: v of as many bytes as the numbers take.
 /// Bounds: bits <= 24; sign 1 or -1; out canonical, in [0, q), for b < q, but for 24 bits, which are taken as they are.
 /// Time: depends on `bits` alone.
 #[inline(never)]
-fn read_compactly(bits: u32, (b, sign): (i32, i32), v: &[u8], out: &mut Coeffs) {
-    debug_assert_eq!(v.len(), 32 * bits as usize);
+pub(crate) fn read_compactly(bits: u32, (b, sign): (i32, i32), v: &[u8], out: &mut [i32]) {
+    debug_assert_eq!(8 * v.len(), out.len() * bits as usize);
     let mut bytes = v.iter();
     // Bits that are not yet a number: fewer than `bits`, and a byte's above them.
     let (mut word, mut held) = (0, 0);

@@ -4,7 +4,7 @@ use super::{Armv7em, dot, inv_ntt, ntt, sum_windows};
 use crate::backend::{Coeffs, Dot, Lanes, SumWindows};
 use crate::fips204::params::Q;
 use crate::kernels::QINV;
-use crate::kernels::pack::{pack_eight, unpack_eight};
+use crate::kernels::pack::{pack_eight, read_compactly, unpack_eight};
 use core::arch::asm;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Sub};
 
@@ -139,6 +139,11 @@ impl Lanes for Lane {
     }
     #[inline(always)]
     fn unpack<const BITS: u32>(_: Armv7em, bytes: &[u8]) -> [Lane; 8] {
+        if Self::COMPACT {
+            let mut eight = [0; 8];
+            read_compactly(BITS, (0, 1), bytes, &mut eight);
+            return eight.map(Lane);
+        }
         unpack_eight::<BITS>(bytes).map(Lane)
     }
     #[inline(always)]

@@ -329,7 +329,7 @@ impl<P: ParameterSet, M: Profile> VerifySpace<P, M> {
         signature: &[u8],
     ) -> Result<(), Error> {
         exact_len(signature, P::SIG_LEN)?;
-        verify_internal(room, Set::of::<P>(), &mut self.0.room_to_work(), key.pk, mu, signature)
+        verify_internal(room, &mut self.0.of(key.pk, signature), mu)
     }
 }
 
@@ -355,7 +355,7 @@ macro_rules! spaces {
 
         impl<P: ParameterSet, M: Profile> Drop for $space<P, M> {
             fn drop(&mut self) {
-                self.0.room_to_work().wipe();
+                self.0.wipe();
             }
         }
 

@@ -26,6 +26,10 @@ impl<P: Params, M: Memory> KeygenMemory<P, M> {
     pub(crate) fn room_to_work(&mut self) -> Keygen<'_> {
         Keygen { sums: self.sums.as_mut(), poly: &mut self.poly, rho_prime: &mut self.rho_prime }
     }
+
+    pub(crate) fn wipe(&mut self) {
+        self.room_to_work().wipe();
+    }
 }
 
 /// See [`KeygenMemory`]. Shapes: `sums` for one row at least.

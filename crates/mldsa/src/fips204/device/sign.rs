@@ -31,6 +31,10 @@ impl<P: Params, M: Memory> SignMemory<P, M> {
         let SignMemory { a_hat, w, poly, rho_pp } = self;
         Signing { a_hat: a_hat.as_mut(), w: w.as_mut(), poly, rho_pp }
     }
+
+    pub(crate) fn wipe(&mut self) {
+        self.room_to_work().wipe();
+    }
 }
 
 /// See [`SignMemory`].

@@ -5,6 +5,7 @@
 //! computed is compared with what the engine computes here.
 
 mod budget;
+mod docs;
 mod elf;
 mod expected;
 mod lines;
@@ -14,6 +15,7 @@ mod table;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub(crate) use docs::write as write_docs;
 pub(crate) use table::{Row, text};
 
 use budget::Budget;

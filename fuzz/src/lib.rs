@@ -6,7 +6,7 @@
 
 mod mqtt;
 
-pub use mqtt::{mqtt_envelope, mqtt_packet};
+pub use mqtt::{mqtt_command, mqtt_downlink, mqtt_envelope, mqtt_packet};
 
 use sealstone_mldsa::hazmat::sign_mu_with_rnd;
 use sealstone_mldsa::{
@@ -225,13 +225,15 @@ mod smoke {
     /// Every target on the committed corpus and on numbers of every length, without a fuzzer.
     #[test]
     fn targets_hold() {
-        let targets: [(&str, fn(&[u8])); 8] = [
+        let targets: [(&str, fn(&[u8])); 10] = [
             ("public_key", super::public_key),
             ("private_key", super::private_key),
             ("signature", super::signature),
             ("hint", super::hint),
             ("differential", super::differential),
             ("batch", super::batch),
+            ("mqtt_command", super::mqtt_command),
+            ("mqtt_downlink", super::mqtt_downlink),
             ("mqtt_envelope", super::mqtt_envelope),
             ("mqtt_packet", super::mqtt_packet),
         ];

@@ -71,6 +71,9 @@ pub enum Error {
         /// The claim.
         claim: String,
     },
+    /// A composite key or signature was refused.
+    #[cfg(feature = "composite")]
+    Composite(sealstone_composite::Error),
     /// Two keys of a set have the same key id, so a token could mean either (RFC 7517 §4.5).
     DuplicateKid {
         /// The key id.
@@ -145,12 +148,26 @@ pub enum Error {
     },
     /// The content is itself a token (`cty`); the inner one must be checked on its own.
     NestedToken,
+    /// A document of signatures has no payload in it, and none was given beside it.
+    NoPayload,
+    /// No signature of a document is one of a key of the set. What each was refused for, in the order of the document.
+    NoneVerifies {
+        /// The errors.
+        refused: Vec<Error>,
+    },
     /// Not three parts with dots between.
     NotCompact {
         /// Parts found; six stands for six or more.
         parts: usize,
         /// The part that is empty, if that is the trouble.
         empty: Option<&'static str>,
+    },
+    /// The token has its payload in it, given to a reader of detached ones (RFC 7515, Appendix F).
+    NotDetached,
+    /// The algorithm needs the whole message twice, so it cannot take it in pieces (RFC 8032 §5.1.6).
+    NotStreamable {
+        /// The algorithm.
+        algorithm: Algorithm,
     },
     /// The token's time has not come (RFC 7519 §4.1.5).
     NotYetValid {
@@ -222,11 +239,16 @@ impl Error {
             }
             Self::AmbiguousKey { .. } => "name the key by its kid",
             Self::BadBase64 { .. } => "copy the text again, whole and without line ends",
+            #[cfg(feature = "composite")]
+            Self::Composite(error) => return error.hint(),
             Self::IssuedInFuture { .. } | Self::NotYetValid { .. } => {
                 "compare the clocks, or allow some leeway"
             }
             Self::Jwe => "decrypt it first; what is inside must itself be signed",
             Self::JsonSerialization => "give the compact form: header.payload.signature",
+            Self::NotDetached => "read it with its payload, as a compact token",
+            Self::NotStreamable { .. } => "give the whole message at once, or sign with another algorithm",
+            Self::NoPayload => "give the payload that it was signed with",
             Self::KeyMismatch { .. } => "the file was edited or mixed from two keys: export the key again",
             Self::PrivateMember { .. } => "give the public half; if this was published, replace the key",
             Self::UnknownKid { .. } => "fetch the key set again: the key may be newer than your copy",
@@ -260,6 +282,8 @@ impl fmt::Display for Error {
                 write!(f, "claim `{claim}`: expected {expected}, found {found}")
             }
             Self::ClaimMissing { claim } => write!(f, "claim `{claim}` is missing"),
+            #[cfg(feature = "composite")]
+            Self::Composite(error) => error.fmt(f),
             Self::DuplicateKid { kid } => write!(f, "two keys of the set have the kid {kid}"),
             Self::Expired { exp, now } => write!(f, "the token expired at {exp}, it is {now}"),
             Self::HeaderMalformed { member, expected, found } => {
@@ -285,6 +309,15 @@ impl fmt::Display for Error {
                 write!(f, "the key's `{member}` is {found}: not for this use")
             }
             Self::NestedToken => f.write_str("the content is itself a token (`cty`), expected claims"),
+            Self::NotDetached => f.write_str("the token has its payload in it, expected a detached one"),
+            Self::NotStreamable { algorithm } => {
+                write!(f, "{algorithm} cannot sign a message in pieces: it reads it twice")
+            }
+            Self::NoPayload => f.write_str("the payload is not in the document, and was not given"),
+            Self::NoneVerifies { refused } => {
+                write!(f, "none of {} signatures verifies", refused.len())?;
+                refused.iter().enumerate().try_for_each(|(n, why)| write!(f, "; number {}: {why}", n + 1))
+            }
             Self::NotCompact { empty: Some(part), .. } => write!(f, "the token's {part} is empty"),
             Self::NotCompact { parts, empty: None } => {
                 write!(f, "expected three parts with dots between, found {parts}")

@@ -18,7 +18,7 @@ use crate::key::{PrivateKey, PublicKey};
 use crate::rsa;
 
 /// Most bytes of a single key in JSON: an ML-DSA-87 key with a certificate chain beside it fits.
-const MAX_JWK: usize = 65_536;
+pub(crate) const MAX_JWK: usize = 65_536;
 /// Most bytes of a set.
 const MAX_SET: usize = 1_048_576;
 /// Most keys of a set.
@@ -31,7 +31,7 @@ const PRIVATE_MEMBERS: [&str; 10] = ["d", "priv", "seed", "k", "p", "q", "dp", "
 /// A public key as JSON. It can go into a set, a file or a reply.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Jwk {
-    members: Vec<(&'static str, String)>,
+    pub(crate) members: Vec<(&'static str, String)>,
 }
 
 impl Jwk {
@@ -315,7 +315,7 @@ fn public_members(key: &PublicKey) -> Vec<(&'static str, String)> {
     members
 }
 
-fn write_object(members: &[(&'static str, String)], out: &mut String) {
+pub(crate) fn write_object(members: &[(&'static str, String)], out: &mut String) {
     for (index, (name, value)) in members.iter().enumerate() {
         out.push_str(if index == 0 { "{\"" } else { ",\"" });
         out.push_str(name);
@@ -325,7 +325,7 @@ fn write_object(members: &[(&'static str, String)], out: &mut String) {
     out.push('}');
 }
 
-fn refuse_private(map: &Map<String, Value>) -> Result<(), Error> {
+pub(crate) fn refuse_private(map: &Map<String, Value>) -> Result<(), Error> {
     match PRIVATE_MEMBERS.into_iter().find(|member| map.contains_key(*member)) {
         Some(member) => Err(Error::PrivateMember { member }),
         None => Ok(()),
@@ -341,7 +341,7 @@ fn expanded_len(text: &str) -> Option<usize> {
 }
 
 /// JSON members that may hold a secret: overwritten when dropped.
-struct Wiped(Map<String, Value>);
+pub(crate) struct Wiped(pub(crate) Map<String, Value>);
 
 impl Drop for Wiped {
     fn drop(&mut self) {
@@ -350,14 +350,14 @@ impl Drop for Wiped {
 }
 
 /// The members of a JWK, read with care.
-struct Fields<'a> {
-    map: &'a Map<String, Value>,
+pub(crate) struct Fields<'a> {
+    pub(crate) map: &'a Map<String, Value>,
 }
 
 impl<'a> Fields<'a> {
     /// From `kty`, `crv` and `alg`; a member that belongs to another key type is refused, as it would make one text
     /// two keys.
-    fn algorithm(&self) -> Result<Algorithm, Error> {
+    pub(crate) fn algorithm(&self) -> Result<Algorithm, Error> {
         let alg = self.optional("alg")?;
         match self.text("kty")? {
             "AKP" => {
@@ -403,7 +403,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn public_key(&self, algorithm: Algorithm) -> Result<PublicKey, Error> {
+    pub(crate) fn public_key(&self, algorithm: Algorithm) -> Result<PublicKey, Error> {
         match algorithm.family() {
             Family::Ec(curve) => {
                 let mut point = vec![0x04];
@@ -463,7 +463,7 @@ impl<'a> Fields<'a> {
     }
 
     /// RFC 7517 §4.2, §4.3: a key that says what it is for must allow `operation`.
-    fn check_use(&self, operation: &str) -> Result<(), Error> {
+    pub(crate) fn check_use(&self, operation: &str) -> Result<(), Error> {
         if let Some(purpose) = self.optional("use")?
             && purpose != "sig"
         {
@@ -488,7 +488,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn kid(&self) -> Result<Option<&'a str>, Error> {
+    pub(crate) fn kid(&self) -> Result<Option<&'a str>, Error> {
         let kid = self.optional("kid")?;
         match kid {
             Some(kid) if !kid_is_sane(kid) => Err(Error::KeyMalformed {
@@ -512,7 +512,7 @@ impl<'a> Fields<'a> {
         Ok(bytes)
     }
 
-    fn text(&self, member: &'static str) -> Result<&'a str, Error> {
+    pub(crate) fn text(&self, member: &'static str) -> Result<&'a str, Error> {
         self.optional(member)?.ok_or_else(|| Error::KeyMalformed {
             member,
             expected: "a string".into(),
@@ -532,7 +532,7 @@ impl<'a> Fields<'a> {
         }
     }
 
-    fn refuse(&self, members: &[&'static str], expected: &str) -> Result<(), Error> {
+    pub(crate) fn refuse(&self, members: &[&'static str], expected: &str) -> Result<(), Error> {
         match members.iter().find(|member| self.map.contains_key(**member)) {
             Some(member) => {
                 Err(Error::KeyMalformed { member, expected: expected.into(), found: "it".into() })

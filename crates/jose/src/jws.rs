@@ -1,8 +1,12 @@
-//! Compact JSON Web Signatures (RFC 7515 §7.1).
+//! JSON Web Signatures: compact ones (RFC 7515 §7.1), those in JSON (§7.2, [`General`]), and those whose payload goes another way
+//! (Appendix F, [`Detached`]).
 //!
 //! A token is read with one key in hand, and that key decides the algorithm. The header can only agree or be refused.
 //! What a header says about where keys are (`jku`, `x5u`) or what they are (`jwk`, `x5c`) is never followed and never
 //! trusted; [`ReceivedHeader::get`] shows it to a caller who knows a protocol (such as DPoP) that gives it a meaning.
+
+mod detached;
+mod general;
 
 use core::fmt;
 use core::ops::RangeInclusive;
@@ -20,15 +24,18 @@ use crate::jwk::{JwkSet, kid_is_sane};
 use crate::key::{PrivateKey, PublicKey};
 use crate::rsa;
 
+pub use detached::{Detached, Signer, Verifier, encode_detached};
+pub use general::General;
+
 /// Most bytes of a token that are read or written.
 pub const MAX_TOKEN: usize = 65_536;
 /// Most characters of a token's first part.
 pub const MAX_HEADER: usize = 8_192;
 
-/// Header members that would change what a token means, each with the reason why it is refused.
+/// Header members that would change what a compact token means, each with the reason why it is refused.
 const REFUSED: [(&str, &str); 4] = [
-    ("crit", "no extension is understood, so none can be critical (RFC 7515 §4.1.11)"),
-    ("b64", "the payload is always base64url here (RFC 7797)"),
+    ("crit", "no extension is understood in a compact token, so none can be critical (RFC 7515 §4.1.11)"),
+    ("b64", "the payload of a compact token is base64url (RFC 7797 §5.2, §7)"),
     ("zip", "compression belongs to encrypted tokens (RFC 7516 §4.1.3)"),
     ("enc", "this is the header of an encrypted token (RFC 7516 §4.1.2)"),
 ];
@@ -41,6 +48,8 @@ pub struct Header {
     typ: Option<String>,
     cty: Option<String>,
     without_kid: bool,
+    unencoded: bool,
+    more: Vec<(&'static str, String)>,
 }
 
 impl Header {
@@ -66,9 +75,23 @@ impl Header {
     pub fn without_kid(self) -> Self {
         Self { without_kid: true, ..self }
     }
+
+    /// With a member that this crate gives a meaning.
+    #[cfg(feature = "legacy")]
+    pub(crate) fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.more.push((name, value.to_owned()));
+        self
+    }
+
+    /// With `"b64":false`, RFC 7797: the payload is signed as it is, and not as base64url. Readers must know that extension. For
+    /// [`Detached`] and [`General`]; a compact token with its payload in it is refused with it.
+    #[must_use]
+    pub fn unencoded(self) -> Self {
+        Self { unencoded: true, ..self }
+    }
 }
 
-/// Signs `payload` into a compact token. Header members are written in the order `alg`, `typ`, `cty`, `kid`.
+/// Signs `payload` into a compact token. Header members are written in the order `alg`, `typ`, `cty`, `kid`, `b64`, `crit`.
 ///
 /// # Errors
 /// [`Error::TooLarge`] and [`Error::NotCompact`] for a token that [`Unverified::parse`] would refuse for its size or
@@ -136,21 +159,12 @@ pub(crate) fn signing_input(
     if payload.is_empty() {
         return Err(Error::NotCompact { parts: 3, empty: Some("payload") });
     }
-    let quoted = |text: &str| Value::String(text.to_owned()).to_string();
-    let mut json = format!("{{\"alg\":{}", quoted(algorithm));
-    for (name, value) in [("typ", &header.typ), ("cty", &header.cty)] {
-        if let Some(value) = value {
-            json.push_str(&format!(",\"{name}\":{}", quoted(value)));
-        }
+    if header.unencoded {
+        let [_, (member, reason), ..] = REFUSED;
+        return Err(Error::HeaderRefused { member, reason });
     }
-    if let Some(kid) = kid.filter(|_| !header.without_kid) {
-        check_kid(kid)?;
-        json.push_str(&format!(",\"kid\":{}", quoted(kid)));
-    }
-    json.push('}');
-
+    let json = header.json(algorithm, kid)?;
     let header_len = b64::encoded_len(json.len());
-    check_size("header", MAX_HEADER, header_len)?;
     let proof_len = b64::encoded_len(proof_len);
     let token_len = header_len + b64::encoded_len(payload.len()) + proof_len + 2;
     check_size("token", MAX_TOKEN, token_len)?;
@@ -160,6 +174,40 @@ pub(crate) fn signing_input(
     token.push('.');
     b64::encode_into(payload, &mut token);
     Ok(token)
+}
+
+impl Header {
+    /// The protected header's text.
+    ///
+    /// # Errors
+    /// [`Error::HeaderMalformed`] for a key id that a reader would refuse, [`Error::TooLarge`].
+    fn json(&self, algorithm: &str, kid: Option<&str>) -> Result<String, Error> {
+        let quoted = |text: &str| Value::String(text.to_owned()).to_string();
+        let mut json = format!("{{\"alg\":{}", quoted(algorithm));
+        for (name, value) in [("typ", &self.typ), ("cty", &self.cty)] {
+            if let Some(value) = value {
+                json.push_str(&format!(",\"{name}\":{}", quoted(value)));
+            }
+        }
+        if let Some(kid) = kid.filter(|_| !self.without_kid) {
+            check_kid(kid)?;
+            json.push_str(&format!(",\"kid\":{}", quoted(kid)));
+        }
+        for (name, value) in &self.more {
+            json.push_str(&format!(",\"{name}\":{}", quoted(value)));
+        }
+        if self.unencoded {
+            json.push_str(",\"b64\":false,\"crit\":[\"b64\"]");
+        }
+        json.push('}');
+        check_size("header", MAX_HEADER, b64::encoded_len(json.len()))?;
+        Ok(json)
+    }
+
+    /// The same as it stands in a signature: base64url.
+    fn protected(&self, key: &PrivateKey) -> Result<String, Error> {
+        Ok(b64::encode(self.json(key.algorithm().name(), Some(key.kid()))?.as_bytes()))
+    }
 }
 
 /// With its proof.
@@ -194,9 +242,7 @@ impl<'t> Unverified<'t> {
     /// # Errors
     /// [`Error::AlgorithmMismatch`] if the header names another algorithm, [`Error::BadSignature`].
     pub fn verify(self, key: &PublicKey) -> Result<Verified, Error> {
-        if !key.algorithm().accepts(self.header.algorithm) {
-            return Err(Error::AlgorithmMismatch { key: key.algorithm(), token: self.header.algorithm });
-        }
+        self.header.check_algorithm(key)?;
         key.verify(self.signing_input.as_bytes(), &self.signature)?;
         Ok(self.proven())
     }
@@ -217,19 +263,7 @@ impl<'t> Unverified<'t> {
     /// # Errors
     /// [`Error::UnknownKid`], [`Error::AmbiguousKey`].
     pub fn key_in<'k>(&self, keys: &'k JwkSet) -> Result<&'k PublicKey, Error> {
-        match self.header.kid() {
-            Some(kid) => keys.by_kid(kid).ok_or_else(|| Error::UnknownKid { kid: shown(kid) }),
-            None => {
-                let fits = |key: &&PublicKey| key.algorithm().accepts(self.header.algorithm);
-                let mut candidates = keys.keys().iter().filter(fits);
-                match (candidates.next(), candidates.count()) {
-                    (Some(key), 0) => Ok(key),
-                    (first, more) => {
-                        Err(Error::AmbiguousKey { candidates: usize::from(first.is_some()) + more })
-                    }
-                }
-            }
-        }
+        self.header.key_in(keys)
     }
 }
 
@@ -265,18 +299,24 @@ pub(crate) fn take_apart<A: Named>(token: &str) -> Result<Unverified<'_, A>, Err
     let [header, payload, signature] = split(token)?;
     check_not_empty("header", header)?;
     check_size("header", MAX_HEADER, header.len())?;
-    let header = read_header::<A>(header)?;
+    let header = read_header::<A>(header, Extensions::None)?;
     check_not_empty("payload", payload)?;
-    check_not_empty("signature", signature)?;
-    // RFC 7518 §3.2, §3.4, RFC 8032 §5.1.6, FIPS 204 Table 2: each algorithm has one length. RSA keys have one each.
-    let (least, most) = header.algorithm.proof_len().into_inner();
-    if !(b64::encoded_len(least)..=b64::encoded_len(most)).contains(&signature.len()) {
-        return Err(header.algorithm.wrong_len(least, signature.len() * 3 / 4));
-    }
-    let signing_input = Cow::Borrowed(&token[..token.len() - signature.len() - 1]);
-    let signature = b64::decode("signature", signature)?;
+    let proof_len = signature.len();
+    let signature = read_proof(header.algorithm, signature)?;
+    let signing_input = Cow::Borrowed(&token[..token.len() - proof_len - 1]);
     let payload = b64::decode("payload", payload)?;
     Ok(Unverified { signing_input, header, payload, signature })
+}
+
+/// A signature or MAC, of which nothing is looked at before its length is one that its algorithm has.
+fn read_proof<A: Named>(algorithm: A, text: &str) -> Result<Vec<u8>, Error> {
+    check_not_empty("signature", text)?;
+    // RFC 7518 §3.2, §3.4, RFC 8032 §5.1.6, FIPS 204 Table 2: each algorithm has one length. RSA keys have one each.
+    let (least, most) = algorithm.proof_len().into_inner();
+    if !(b64::encoded_len(least)..=b64::encoded_len(most)).contains(&text.len()) {
+        return Err(algorithm.wrong_len(least, text.len() * 3 / 4));
+    }
+    b64::decode("signature", text)
 }
 
 /// The header, and sizes only of what is not verified.
@@ -318,6 +358,36 @@ impl<A> Verified<A> {
 pub struct ReceivedHeader<A = Algorithm> {
     algorithm: A,
     members: Map<String, Value>,
+    unprotected: Map<String, Value>,
+    encoded: bool,
+}
+
+impl ReceivedHeader {
+    /// Errors: `AlgorithmMismatch` if it names another algorithm than the key's.
+    fn check_algorithm(&self, key: &PublicKey) -> Result<(), Error> {
+        match key.algorithm().accepts(self.algorithm) {
+            true => Ok(()),
+            false => Err(Error::AlgorithmMismatch { key: key.algorithm(), token: self.algorithm }),
+        }
+    }
+
+    /// The key of `keys` that its `kid` names, or, if it names none, the only one of its algorithm.
+    /// Errors: `UnknownKid`, `AmbiguousKey`.
+    fn key_in<'k>(&self, keys: &'k JwkSet) -> Result<&'k PublicKey, Error> {
+        match self.kid() {
+            Some(kid) => keys.by_kid(kid).ok_or_else(|| Error::UnknownKid { kid: shown(kid) }),
+            None => {
+                let fits = |key: &&PublicKey| key.algorithm().accepts(self.algorithm);
+                let mut candidates = keys.keys().iter().filter(fits);
+                match (candidates.next(), candidates.count()) {
+                    (Some(key), 0) => Ok(key),
+                    (first, more) => {
+                        Err(Error::AmbiguousKey { candidates: usize::from(first.is_some()) + more })
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl<A: Copy> ReceivedHeader<A> {
@@ -328,9 +398,9 @@ impl<A: Copy> ReceivedHeader<A> {
 }
 
 impl<A> ReceivedHeader<A> {
-    /// `kid`.
+    /// `kid`; in a [`General`] the unprotected header may have it, too, and whoever changes it there only makes another key be tried.
     pub fn kid(&self) -> Option<&str> {
-        self.text("kid")
+        self.text("kid").or_else(|| self.unprotected.get("kid").and_then(Value::as_str))
     }
 
     /// `typ`.
@@ -353,31 +423,85 @@ impl<A> ReceivedHeader<A> {
         &self.members
     }
 
+    /// The members of the unprotected header (RFC 7515 §7.2.1), which no signature covers. Compact tokens have none.
+    pub fn unprotected(&self) -> &Map<String, Value> {
+        &self.unprotected
+    }
+
+    /// Whether the payload was signed as base64url: all are, but those with `"b64":false` (RFC 7797).
+    pub fn is_encoded(&self) -> bool {
+        self.encoded
+    }
+
     fn text(&self, name: &str) -> Option<&str> {
         self.members.get(name).and_then(Value::as_str)
     }
 }
 
-fn read_header<A: Named>(part: &str) -> Result<ReceivedHeader<A>, Error> {
+/// The extensions that a reader understands (RFC 7515 §4.1.11).
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Extensions {
+    /// None.
+    None,
+    /// `b64`, RFC 7797.
+    B64,
+}
+
+fn read_header<A: Named>(part: &str, extensions: Extensions) -> Result<ReceivedHeader<A>, Error> {
     let members = json::object("header", &b64::decode("header", part)?)?;
     for (member, reason) in REFUSED {
-        if members.contains_key(member) {
+        let understood = extensions == Extensions::B64 && matches!(member, "crit" | "b64");
+        if members.contains_key(member) && !understood {
             return Err(Error::HeaderRefused { member, reason });
         }
     }
-    for member in ["alg", "kid", "typ", "cty"] {
-        let found = members.get(member).map_or("nothing", json::kind);
-        if found != "a string" && !(found == "nothing" && member != "alg") {
-            let found = found.to_owned();
-            return Err(Error::HeaderMalformed { member, expected: "a string", found });
-        }
-    }
+    let encoded = read_b64(&members)?;
+    check_texts(&members, &["alg", "kid", "typ", "cty"])?;
     let text = |member: &str| members.get(member).and_then(Value::as_str);
+    let Some(algorithm) = text("alg") else {
+        return Err(malformed("alg", "a string", "nothing"));
+    };
     if let Some(kid) = text("kid") {
         check_kid(kid)?;
     }
-    let algorithm = text("alg").unwrap_or_default().parse()?;
-    Ok(ReceivedHeader { algorithm, members })
+    let algorithm = algorithm.parse()?;
+    Ok(ReceivedHeader { algorithm, members, unprotected: Map::new(), encoded })
+}
+
+/// Whether the payload is base64url. `crit` lists `b64` and nothing else, and lists it if it is there: RFC 7515 §4.1.11, RFC 7797 §6.
+fn read_b64(members: &Map<String, Value>) -> Result<bool, Error> {
+    let refused = |member, reason| Err(Error::HeaderRefused { member, reason });
+    match members.get("crit") {
+        None if members.contains_key("b64") => {
+            return refused("b64", "`crit` must list it, so that nobody overlooks it (RFC 7797 §6)");
+        }
+        None => return Ok(true),
+        Some(Value::Array(names)) => match &names[..] {
+            [name] if name == "b64" => {}
+            [] => return refused("crit", "the list must not be empty (RFC 7515 §4.1.11)"),
+            _ => return refused("crit", "of extensions `b64` alone is understood, once (RFC 7515 §4.1.11)"),
+        },
+        Some(other) => return Err(malformed("crit", "an array of names", json::kind(other))),
+    }
+    match members.get("b64") {
+        Some(Value::Bool(encoded)) => Ok(*encoded),
+        None => refused("crit", "what it lists is not in the header (RFC 7515 §4.1.11)"),
+        Some(other) => Err(malformed("b64", "true or false", json::kind(other))),
+    }
+}
+
+/// Those of the members that are there are strings.
+fn check_texts(members: &Map<String, Value>, names: &[&'static str]) -> Result<(), Error> {
+    for member in names {
+        if let Some(other) = members.get(*member).filter(|value| !value.is_string()) {
+            return Err(malformed(member, "a string", json::kind(other)));
+        }
+    }
+    Ok(())
+}
+
+fn malformed(member: &'static str, expected: &'static str, found: &str) -> Error {
+    Error::HeaderMalformed { member, expected, found: found.to_owned() }
 }
 
 /// What `alg` may name: one family of algorithms, and no name of another.

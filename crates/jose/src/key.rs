@@ -3,7 +3,6 @@
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
-use aws_lc_rs::agreement;
 use aws_lc_rs::encoding::{AsBigEndian as _, AsDer as _};
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::rsa::KeySize;
@@ -11,9 +10,10 @@ use aws_lc_rs::signature::{
     self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, ParsedPublicKey, RsaEncoding,
     RsaKeyPair, VerificationAlgorithm,
 };
+use aws_lc_rs::{agreement, digest};
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine as _, ExpandedSigningKey, Mu, OsRandom, ParameterSet, Randomness as _,
-    SignJob, any,
+    Context, CpuEngine, Engine as _, ExpandedSigningKey, Mu, MuHasher, OsRandom, ParameterSet,
+    Randomness as _, SignJob, any,
 };
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -188,6 +188,26 @@ impl PrivateKey {
                     .map_err(|_| Error::Provider)?;
                 Ok(signature)
             }
+        }
+    }
+
+    /// Signs a message that [`PublicKey::message`] of the public half took.
+    pub(crate) fn sign_message(&self, message: Message) -> Result<Vec<u8>, Error> {
+        match (&self.core.signer, message.0) {
+            (Signer::MlDsa(key), Pieces::Mu(mu)) => {
+                let signature = key.sign_mu(&mut OsRandom, &mu.finish()).map_err(|_| Error::Provider)?;
+                Ok(signature.encode().to_vec())
+            }
+            (Signer::Ecdsa(pair), Pieces::Digest(digest)) => {
+                Ok(pair.sign_digest(&digest.finish()).map_err(|_| Error::Provider)?.as_ref().to_vec())
+            }
+            (Signer::Rsa { pair, padding }, Pieces::Digest(digest)) => {
+                let mut signature = vec![0; pair.public_modulus_len()];
+                pair.sign_digest(padding.signing(), &digest.finish(), &mut signature)
+                    .map_err(|_| Error::Provider)?;
+                Ok(signature)
+            }
+            _ => Err(Error::Provider),
         }
     }
 
@@ -379,12 +399,58 @@ impl PublicKey {
         }
     }
 
+    /// To take a message in pieces. Errors: `NotStreamable` for Ed25519.
+    pub(crate) fn message(&self) -> Result<Message, Error> {
+        let pieces = match (self.algorithm().family(), &self.core.verifier) {
+            (_, Verifier::MlDsa { key, .. }) => Pieces::Mu(Box::new(key.message(Context::EMPTY))),
+            (Family::Ec(curve), _) => Pieces::Digest(digest::Context::new(curve.digest())),
+            (Family::Rsa(_), _) => Pieces::Digest(digest::Context::new(&digest::SHA256)),
+            _ => return Err(Error::NotStreamable { algorithm: self.algorithm() }),
+        };
+        Ok(Message(pieces))
+    }
+
+    /// Checks a signature over a message that [`Self::message`] took. Errors: `BadSignature`.
+    pub(crate) fn verify_message(&self, message: Message, signature: &[u8]) -> Result<(), Error> {
+        let verified = match (&self.core.verifier, message.0) {
+            (Verifier::MlDsa { key, expanded }, Pieces::Mu(mu)) => {
+                let signature =
+                    any::Signature::decode(key.level(), signature).map_err(|_| Error::BadSignature)?;
+                let expanded = expanded.get_or_init(|| Box::new(key.expand()));
+                expanded.verify_mu(&mu.finish(), &signature).is_ok()
+            }
+            (Verifier::Classical { key, .. }, Pieces::Digest(digest)) => {
+                key.verify_digest_sig(&digest.finish(), signature).is_ok()
+            }
+            _ => false,
+        };
+        if verified { Ok(()) } else { Err(Error::BadSignature) }
+    }
+
     fn from_verifying_key(algorithm: Algorithm, key: any::VerifyingKey) -> Self {
         Self::new(algorithm, Verifier::MlDsa { key: Box::new(key), expanded: OnceLock::new() })
     }
 
     fn new(algorithm: Algorithm, verifier: Verifier) -> Self {
         Self { core: Arc::new(PublicCore { algorithm, verifier, thumbprint: OnceLock::new() }), kid: None }
+    }
+}
+
+/// A message that comes in pieces, for one key: what ECDSA and RSA hash it to, or its μ (FIPS 204, Algorithm 7, step 6).
+pub(crate) struct Message(Pieces);
+
+enum Pieces {
+    Digest(digest::Context),
+    Mu(Box<MuHasher>),
+}
+
+impl Message {
+    /// The next piece.
+    pub(crate) fn update(&mut self, piece: &[u8]) {
+        match &mut self.0 {
+            Pieces::Digest(digest) => digest.update(piece),
+            Pieces::Mu(mu) => mu.update(piece),
+        }
     }
 }
 
@@ -421,6 +487,15 @@ impl Curve {
             Self::P256 => &signature::ECDSA_P256_SHA256_FIXED,
             Self::P384 => &signature::ECDSA_P384_SHA384_FIXED,
             Self::P521 => &signature::ECDSA_P521_SHA512_FIXED,
+        }
+    }
+
+    /// The hash of RFC 7518 §3.4.
+    fn digest(self) -> &'static digest::Algorithm {
+        match self {
+            Self::P256 => &digest::SHA256,
+            Self::P384 => &digest::SHA384,
+            Self::P521 => &digest::SHA512,
         }
     }
 

@@ -35,12 +35,16 @@
 
 mod alg;
 mod b64;
+#[cfg(feature = "composite")]
+pub mod composite;
 mod error;
 mod json;
 mod jwk;
 pub mod jws;
 pub mod jwt;
 mod key;
+#[cfg(feature = "legacy")]
+pub mod legacy;
 pub mod mac;
 mod rsa;
 pub mod size;

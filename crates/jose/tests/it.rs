@@ -3,7 +3,10 @@
 
 mod cases;
 mod claims;
+mod composite;
+mod detached;
 mod keys;
+mod legacy;
 mod mac;
 mod matrix;
 mod properties;
@@ -44,6 +47,7 @@ fn kind(error: &Error) -> &'static str {
         Error::BadSignature => "signature",
         Error::ClaimMalformed { .. } => "claim malformed",
         Error::ClaimMissing { .. } => "claim missing",
+        Error::Composite(_) => "composite",
         Error::DuplicateKid { .. } => "duplicate kid",
         Error::Expired { .. } => "expired",
         Error::HeaderMalformed { .. } => "header malformed",
@@ -57,7 +61,11 @@ fn kind(error: &Error) -> &'static str {
         Error::KeyTypeUnknown { .. } => "key type",
         Error::KeyUseRefused { .. } => "key use",
         Error::NestedToken => "nested",
+        Error::NoPayload => "no payload",
+        Error::NoneVerifies { .. } => "none verifies",
         Error::NotCompact { .. } => "not compact",
+        Error::NotDetached => "not detached",
+        Error::NotStreamable { .. } => "not streamable",
         Error::NotYetValid { .. } => "not yet valid",
         Error::PrivateMember { .. } => "private member",
         Error::SignatureLength { .. } => "signature length",

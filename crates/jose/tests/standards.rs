@@ -4,12 +4,12 @@ use std::fs;
 use std::path::PathBuf;
 
 use aws_lc_rs::digest;
-use sealstone_jose::jws::{self, Header, Unverified};
-use sealstone_jose::{Algorithm, PrivateKey, PublicKey};
+use sealstone_jose::jws::{self, Detached, General, Header, Unverified};
+use sealstone_jose::{Algorithm, JwkSet, PrivateKey, PublicKey};
 use sealstone_mldsa::{Context, Level, any};
 use serde_json::Value;
 
-use crate::{b64, signed};
+use crate::{b64, signed, unb64};
 
 /// RFC 9964 Appendix A.1, for a machine without vectors: thumbprint, SHA-256 of `pub` and of the whole token.
 const RFC9964: [(Algorithm, &str, &str, &str); 3] = [
@@ -89,8 +89,8 @@ fn rfc9964_a1_by_vector() {
     println!("RFC 9964 vectors: 3 keys, 3 tokens");
 }
 
-#[test]
-fn rfc7515_a3_es256() {
+/// Key and token.
+fn rfc7515_a3() -> (&'static str, &'static str) {
     let key = r#"{"kty":"EC","crv":"P-256",
         "x":"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
         "y":"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
@@ -98,14 +98,20 @@ fn rfc7515_a3_es256() {
     let token = "eyJhbGciOiJFUzI1NiJ9.\
         eyJpc3MiOiJqb2UiLA0KICJleHAiOjEzMDA4MTkzODAsDQogImh0dHA6Ly9leGFtcGxlLmNvbS9pc19yb290Ijp0cnVlfQ.\
         DtEhU3ljbEg8L38VWAfUAqOyKAM6-Xx-F4GawxaepmXFCgfTjDxw5djxLa8ISlSApmWQxfKTUJqPP3-Kg6NU1Q";
+    (key, token)
+}
+
+#[test]
+fn rfc7515_a3_es256() {
+    let (key, token) = rfc7515_a3();
     let key = PrivateKey::from_jwk(key).unwrap();
     assert_eq!(key.algorithm(), Algorithm::Es256);
     let verified = Unverified::parse(token).unwrap().verify(key.public()).unwrap();
     assert!(verified.payload().starts_with(br#"{"iss":"joe","#));
 }
 
-#[test]
-fn rfc7515_a2_rs256() {
+/// Key and token.
+fn rfc7515_a2() -> (&'static str, &'static str) {
     let key = r#"{"kty":"RSA","e":"AQAB",
         "n":"ofgWCuLjybRlzo0tZWJjNiuSfb4p4fAkd_wWJcyQoTbji9k0l8W26mPddxHmfHQp-Vaw-4qPCJrcS2mJPMEzP1Pt0Bm4d4QlL-yRT-SFd2lZS-pCgNMsD1W_YpRPEwOWvG6b32690r2jZ47soMZo9wGzjb_7OMg0LOL-bSf63kpaSHSXndS5z5rexMdbBYUsLA9e-KXBdQOS-UTo7WTBEMa2R2CapHg665xsmtdVMTBQY4uDZlxvb3qCo5ZwKh9kG4LT6_I5IhlJH7aGhyxXFvUK-DWNmoudF8NAco9_h9iaGNj8q2ethFkMLs91kzk2PAcDTW9gb54h4FRWyuXpoQ"}"#;
     let token = "eyJhbGciOiJSUzI1NiJ9.\
@@ -114,9 +120,49 @@ fn rfc7515_a2_rs256() {
         Ar7t1dnZcAcQjbKBYNX4BAynRFdiuB--f_nZLgrnbyTyWzO75vRK5h6xBArLIARNPvkSjtQBMHlb1L07Qe7K0GarZRmB_eSN9383LcOLn6_d\
         O--xi12jzDwusC-eOkHWEsqtFZESc6BfI7noOPqvhJ1phCnvWh6IeYI2w9QOYEUipUTI8np6LbgGY9Fs98rqVt5AXLIhWkWywlVmtVrBp0ig\
         cN_IoypGlUPQGe77Rw";
+    (key, token)
+}
+
+/// The parts of a token.
+fn parts(token: &str) -> [&str; 3] {
+    token.split('.').collect::<Vec<_>>().try_into().unwrap()
+}
+
+#[test]
+fn rfc7515_a2_rs256() {
+    let (key, token) = rfc7515_a2();
     let key = PublicKey::from_jwk(key).unwrap();
     let verified = Unverified::parse(token).unwrap().verify(&key).unwrap();
     assert!(verified.payload().starts_with(br#"{"iss":"joe","#));
+}
+
+/// RFC 7515 Appendix A.6 is the payload of A.2 and A.3 with both signatures, and A.7 with the second.
+#[test]
+fn rfc7515_a6_general_and_a7_flattened() {
+    let (rsa, ec) = (rfc7515_a2(), rfc7515_a3());
+    let [_, payload, first] = parts(rsa.1);
+    let [_, _, second] = parts(ec.1);
+    let (rsa_kid, ec_kid) = ("2010-12-29", "e9bc097a-ce51-4036-9562-d2ade882db0d");
+    let general = format!(
+        r#"{{"payload":"{payload}","signatures":[
+            {{"protected":"eyJhbGciOiJSUzI1NiJ9","header":{{"kid":"{rsa_kid}"}},"signature":"{first}"}},
+            {{"protected":"eyJhbGciOiJFUzI1NiJ9","header":{{"kid":"{ec_kid}"}},"signature":"{second}"}}]}}"#
+    );
+    let rsa = PublicKey::from_jwk(rsa.0).unwrap().with_kid(rsa_kid);
+    let ec = PrivateKey::from_jwk(ec.0).unwrap().public().clone().with_kid(ec_kid);
+    let both = JwkSet::new([rsa, ec.clone()]).unwrap();
+    let document = General::parse(&general).unwrap();
+    assert!(document.verify_all(&both).unwrap().starts_with(br#"{"iss":"joe","#));
+    assert_eq!(document.headers().len(), 2);
+    let flattened = format!(
+        r#"{{"payload":"{payload}","protected":"eyJhbGciOiJFUzI1NiJ9","header":{{"kid":"{ec_kid}"}},"signature":"{second}"}}"#
+    );
+    let document = General::parse(&flattened).unwrap();
+    assert_eq!(document.verify(&ec).unwrap().1.kid(), Some(ec_kid));
+    // And its payload left out: Appendix F.
+    let detached = ["eyJhbGciOiJFUzI1NiJ9", "", second].join(".");
+    let payload = unb64(payload);
+    assert!(Detached::parse(&detached).unwrap().verify(&ec, &payload).is_ok());
 }
 
 #[test]

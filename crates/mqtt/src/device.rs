@@ -1,4 +1,4 @@
-//! Signing in a microcontroller's memory: [`sealstone_mldsa::device`] behind [`Signer`].
+//! Signing and verifying in a microcontroller's memory: [`sealstone_mldsa::device`] behind [`Signer`] and [`Verifier`].
 //!
 //! ```
 //! use sealstone_mldsa::{MlDsa44, OsRandom, device::{EncodedSigningKey, KeygenSpace, SignSpace, Small}};
@@ -22,11 +22,12 @@
 //! # }
 //! ```
 
+use crate::commander::Verifier;
 use crate::error::Error;
 use crate::form::{By, Covered};
 use crate::seal::{Signer, mu};
-use sealstone_mldsa::device::{EncodedSigningKey, Profile, SignSpace};
-use sealstone_mldsa::{ParameterSet, Randomness};
+use sealstone_mldsa::device::{EncodedSigningKey, EncodedVerifyingKey, Profile, SignSpace, VerifySpace};
+use sealstone_mldsa::{Level, ParameterSet, Randomness};
 
 /// A private key as bytes, the memory to sign in, and a source of randomness: every signature is hedged (FIPS 204, 3.4).
 pub struct Spaced<'a, P: ParameterSet, M: Profile, R> {
@@ -46,5 +47,24 @@ impl<P: ParameterSet, M: Profile, R: Randomness> Signer for Spaced<'_, P, M, R> 
     fn seal(&mut self, covered: &Covered<'_>, seal: &mut [u8]) -> Result<(), Error> {
         let mu = mu(covered, |ctx| self.key.message(ctx));
         Ok(self.space.sign_mu(self.key, self.rng, &mu, seal)?)
+    }
+}
+
+/// A public key as bytes, and the memory to verify in: 1 792 bytes with the profile Small.
+pub struct SpacedVerifier<'a, P: ParameterSet, M: Profile> {
+    /// The key, where it is.
+    pub key: &'a EncodedVerifyingKey<'a, P>,
+    /// The memory.
+    pub space: &'a mut VerifySpace<P, M>,
+}
+
+impl<P: ParameterSet, M: Profile> Verifier for SpacedVerifier<'_, P, M> {
+    fn level(&self) -> Level {
+        P::LEVEL
+    }
+
+    fn verify(&mut self, covered: &Covered<'_>, seal: &[u8]) -> Result<(), sealstone_mldsa::Error> {
+        let mu = mu(covered, |context| self.key.message(context));
+        self.space.verify_mu(self.key, &mu, seal)
     }
 }

@@ -28,6 +28,8 @@ pub enum Error {
     NotText(Field),
     /// There is no number or key id left.
     NumbersExhausted,
+    /// What a device is given is of another version than this program reads: `sealstone mqtt provision` makes it again.
+    OtherVersion,
     /// It holds at another time than now, or nobody knows the time.
     OutOfTime,
     /// There is no room for a message, and what waits there is not less important.
@@ -91,6 +93,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::AlreadyTaken => f.write_str("the command was taken before, or its template is over"),
+            Error::OtherVersion => f.write_str("it is of another version: provision the device again"),
             Error::OutOfTime => f.write_str("it holds at another time"),
             Error::BadPacket => f.write_str("the packet breaks the rules of MQTT"),
             Error::BadSignature => f.write_str("the seal does not verify"),

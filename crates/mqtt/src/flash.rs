@@ -1,4 +1,5 @@
-//! Lasting memory that survives a power cut at any point: [`Flash`] is what a chip gives, [`Store`] one value in two pages of it.
+//! Lasting memory that survives a power cut at any point: [`Flash`] is what a chip gives, [`Store`] one value in two pages of it,
+//! [`Block`] a long one.
 //!
 //! A store is a log. Each write is a record behind the last one: a count, the value, a checksum. When a page is full the
 //! other one is erased and goes on. So the latest whole record is the value, and at every moment of a write either the old or the
@@ -169,6 +170,16 @@ impl<F: Flash, const LEN: usize> Store<F, LEN> {
         Err(Error::FlashFailed)
     }
 
+    /// Writes a value, and leaves nothing of those before: for secrets. They are gone when it returns; if power is cut before, some may
+    /// be left until the next call. Wear: two erasures. Errors: as [`Self::write`].
+    pub fn replace(&mut self, value: &[u8; LEN]) -> Result<(), Error> {
+        self.slot = self.slots(); // so that it goes to the other page
+        self.write(value)?;
+        let erased = self.flash.erase(1 - self.page);
+        self.failed = erased.is_err();
+        erased
+    }
+
     /// Records of a page.
     fn slots(&self) -> usize {
         self.flash.page_len().checked_div(Self::RECORD).unwrap_or(0)
@@ -207,8 +218,108 @@ enum Slot<const LEN: usize> {
     Whole(u32, [u8; LEN]),
 }
 
+/// A value of any length that lasts, or none: as long as a page, less 16 bytes.
+///
+/// Each value goes to the page that does not hold the one before: it is erased, the bytes are written, and last a head of 16 bytes: a count, the
+/// length, and the CRC-32 of these and the bytes. So if power is cut, the old value or the new one is there. Wear: an erasure a value.
+#[derive(Debug)]
+pub struct Block<F> {
+    flash: F,
+    count: u32,
+    page: usize,
+    len: usize,
+}
+
+/// Bytes before those of a block.
+const HEAD: usize = 16;
+
+impl<F: Flash> Block<F> {
+    /// Two pages that hold no value. Errors: `FlashFailed`.
+    pub fn format(mut flash: F) -> Result<(), Error> {
+        flash.erase(0)?;
+        flash.erase(1)
+    }
+
+    /// Finds the latest value, if there is one. Errors: `FlashFailed`.
+    pub fn open(flash: F) -> Result<Self, Error> {
+        let mut block = Block { flash, count: 0, page: 0, len: 0 };
+        for page in [0, 1] {
+            if let Some((count, len)) = block.whole(page)?
+                && count > block.count
+            {
+                (block.count, block.page, block.len) = (count, page, len);
+            }
+        }
+        Ok(block)
+    }
+
+    /// The most bytes of a value.
+    pub fn room(&self) -> usize {
+        self.flash.page_len().saturating_sub(HEAD) & !7
+    }
+
+    /// Reads the value; returns its length, 0 for none. Errors: `TooLong` if `out` is shorter; `FlashFailed`.
+    pub fn read(&mut self, out: &mut [u8]) -> Result<usize, Error> {
+        let out = out.get_mut(..self.len).ok_or(Error::TooLong)?;
+        self.flash.read(self.page, HEAD, out)?;
+        Ok(self.len)
+    }
+
+    /// Writes a value and reads it back. Errors: `TooLong`; `FlashFailed`, and then the value is the old one, or after the next start
+    /// perhaps the new one.
+    pub fn write(&mut self, value: &[u8]) -> Result<(), Error> {
+        if value.len() > self.room() {
+            return Err(Error::TooLong);
+        }
+        let page = 1 - self.page;
+        let count = self.count.checked_add(1).ok_or(Error::FlashFailed)?;
+        self.flash.erase(page)?;
+        let (units, rest) = value.split_at(value.len() & !7);
+        self.flash.write(page, HEAD, units)?;
+        if !rest.is_empty() {
+            let mut last = [0; 8];
+            last[..rest.len()].copy_from_slice(rest);
+            self.flash.write(page, HEAD + units.len(), &last)?;
+        }
+        let mut head = [0; HEAD];
+        head[..4].copy_from_slice(&count.to_be_bytes());
+        head[4..8].copy_from_slice(&(value.len() as u32).to_be_bytes()); // a page is shorter than 4 GiB
+        let sum = !crc32_from(crc32_from(!0, &head[..8]), value);
+        head[8..12].copy_from_slice(&sum.to_be_bytes());
+        self.flash.write(page, 0, &head)?;
+        if self.whole(page)? != Some((count, value.len())) {
+            return Err(Error::FlashFailed);
+        }
+        (self.count, self.page, self.len) = (count, page, value.len());
+        Ok(())
+    }
+
+    /// Count and length of the value in a page, if it is whole.
+    fn whole(&mut self, page: usize) -> Result<Option<(u32, usize)>, Error> {
+        let (mut head, mut piece) = ([0; HEAD], [0; 64]);
+        self.flash.read(page, 0, &mut head)?;
+        let number = |at: usize| u32::from_be_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let (count, len, wanted) = (number(0), number(4) as usize, number(8));
+        if len > self.room() {
+            return Ok(None);
+        }
+        let mut sum = crc32_from(!0, &head[..8]);
+        for at in (0..len).step_by(piece.len()) {
+            let piece = &mut piece[..(len - at).min(64)];
+            self.flash.read(page, HEAD + at, piece)?;
+            sum = crc32_from(sum, piece);
+        }
+        Ok((!sum == wanted && head[12..] == [0; 4]).then_some((count, len)))
+    }
+}
+
 /// CRC-32 (IEEE 802.3), a bit at a time: against accidents, not against people.
 pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+    !crc32_from(!0, bytes)
+}
+
+/// The same, from a sum of what came before, and without the last complement.
+fn crc32_from(sum: u32, bytes: &[u8]) -> u32 {
     let step = |sum: u32, _| if sum & 1 == 1 { sum >> 1 ^ 0xedb8_8320 } else { sum >> 1 };
-    !bytes.iter().fold(!0, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
+    bytes.iter().fold(sum, |sum, byte| (0..8).fold(sum ^ u32::from(*byte), step))
 }

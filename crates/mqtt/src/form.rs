@@ -86,6 +86,22 @@ impl By {
         false
     }
 
+    /// The level's name, or `KMAC256`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            By::Signature(level) => level.name(),
+            By::Mac => "KMAC256",
+        }
+    }
+
+    /// The level of a signature.
+    pub const fn level(self) -> Option<Level> {
+        match self {
+            By::Signature(level) => Some(level),
+            By::Mac => None,
+        }
+    }
+
     /// The byte that stands for it in `paper`, `v1` and `detached`.
     pub(crate) const fn byte(self) -> u8 {
         match self {

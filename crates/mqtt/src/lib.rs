@@ -39,6 +39,7 @@
 //! - [`keyring`], [`sealer`]: which key signs, and what becomes of each message.
 //! - [`mac`]: tags instead of signatures, and checkpoints over them.
 //! - [`batch`], [`cache`], [`template`]: several readings in one, values that did not change, commands signed beforehand.
+//! - [`commander`], [`rotation`]: what a device is told, and keys that it makes itself.
 //! - [`replay`]: each number is accepted once.
 //! - `gateway`, with the feature `std`: what verifies between a broker and those who read.
 //!
@@ -46,9 +47,11 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+mod base64url;
 pub mod batch;
 pub mod cache;
 mod cbor;
+pub mod commander;
 pub mod device;
 mod error;
 pub mod flash;
@@ -65,6 +68,7 @@ pub mod packet;
 pub mod provision;
 pub mod publisher;
 pub mod replay;
+pub mod rotation;
 pub mod seal;
 pub mod sealer;
 #[cfg(feature = "std")]

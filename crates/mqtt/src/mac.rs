@@ -107,7 +107,7 @@ impl<const N: usize> Checkpoint<N> {
         self.len == 0
     }
 
-    /// Adds a tag. Errors: `QueueFull` if there are N, or it is of another epoch than the others: a checkpoint is due first.
+    /// Adds a tag. Bounds: sequence numbers rise, as they are given out. Errors: `QueueFull` if there are N, or it is of another epoch than the others: a checkpoint is due first.
     /// `Unsupported(Seal)` for what is no tag.
     pub fn add(&mut self, number: Number, tag: &[u8]) -> Result<(), Error> {
         let named =
@@ -173,30 +173,56 @@ pub struct Checkpointed<'a> {
 }
 
 impl<'a> Checkpointed<'a> {
-    /// Reads a payload. Errors: `Truncated`, `TrailingBytes`; `NotCanonical` if it names no tag.
+    /// Reads a payload. Errors: `Truncated`, `TrailingBytes`; `NotCanonical` if it names no tag, or sequence numbers that do not rise.
     pub fn parse(payload: &'a [u8]) -> Result<Self, Error> {
         let mut rest = Bytes(payload);
         let (key_id, epoch, count) = (KeyId(rest.u16()?), rest.u32()?, usize::from(rest.u16()?));
         let tags = rest.take(count * (4 + NAMED_LEN))?;
         rest.end()?;
-        if count == 0 {
+        let checkpointed = Checkpointed { key_id, epoch, tags };
+        let sequences = checkpointed.tags().map(|(sequence, _)| sequence);
+        if count == 0 || !sequences.is_sorted_by(|before, after| before < after) {
             return Err(Error::NotCanonical);
         }
-        Ok(Checkpointed { key_id, epoch, tags })
+        Ok(checkpointed)
     }
 
-    /// The sequence numbers and the first bytes of the tags.
-    pub fn tags(&self) -> impl Iterator<Item = (u32, &'a [u8])> {
-        self.tags.chunks_exact(4 + NAMED_LEN).filter_map(|entry| {
-            let (sequence, named) = entry.split_first_chunk()?;
-            Some((u32::from_be_bytes(*sequence), named))
-        })
+    /// The sequence numbers, which rise, and the first bytes of the tags.
+    pub fn tags(&self) -> impl Iterator<Item = (u32, &'a [u8; NAMED_LEN])> {
+        self.entries().iter().map(parts)
+    }
+
+    /// The first bytes of the tag that it names for a sequence number.
+    pub fn tag(&self, sequence: u32) -> Option<&'a [u8; NAMED_LEN]> {
+        let entries = self.entries();
+        let found = entries.binary_search_by_key(&sequence, |entry| parts(entry).0).ok()?;
+        entries.get(found).map(|entry| parts(entry).1)
+    }
+
+    /// Whether a sequence number lies between two that it names.
+    pub fn spans(&self, sequence: u32) -> bool {
+        let end = |entry: Option<&'a Entry>| entry.map(|entry| parts(entry).0);
+        let (first, last) = (end(self.entries().first()), end(self.entries().last()));
+        first.is_some_and(|first| first < sequence) && last.is_some_and(|last| sequence < last)
+    }
+
+    fn entries(&self) -> &'a [Entry] {
+        self.tags.as_chunks().0
     }
 
     /// Whether it names this message's tag.
     pub fn names(&self, number: Number, tag: &[u8]) -> bool {
         number.epoch == self.epoch
             && tag.len() == TAG_LEN
-            && self.tags().any(|(sequence, named)| sequence == number.sequence && tag.starts_with(named))
+            && self.tag(number.sequence).is_some_and(|named| tag.starts_with(named))
     }
+}
+
+/// A tag as a checkpoint names it.
+type Entry = [u8; 4 + NAMED_LEN];
+
+/// Sequence number and first bytes of the tag.
+fn parts(entry: &Entry) -> (u32, &[u8; NAMED_LEN]) {
+    let [a, b, c, d, named @ ..] = entry;
+    (u32::from_be_bytes([*a, *b, *c, *d]), named)
 }

@@ -1,10 +1,10 @@
 //! What a device is given before it goes out, in one piece of bytes (docs/formats/mqtt-device.md): its name, a key for each level,
-//! the key for tags, its policy, the broker. It holds secrets: whoever reads it can sign for the device.
+//! the key for tags, its policy, the broker, whose commands it takes. It holds secrets: whoever reads it can sign for the device.
 //!
 //! ```
 //! use sealstone_mldsa::Level;
 //! use sealstone_mqtt::level::{Class, Policy};
-//! use sealstone_mqtt::provision::{Key, Provision, Topics, first_key_id};
+//! use sealstone_mqtt::provision::{Key, Provision, Saying, Topics, first_key_id};
 //! use sealstone_mqtt::{Filter, KeyId};
 //!
 //! # fn main() -> Result<(), sealstone_mqtt::Error> {
@@ -23,7 +23,9 @@
 //!     answer_ms: 30_000,
 //!     interval_ms: 60_000,
 //!     policy: Policy::BATTERY,
+//!     saying: Saying::PLAIN,
 //!     topics: Topics::new(&topics[..len])?,
+//!     commander: None,
 //! };
 //! let mut flash = [0xff; 1024];
 //! given.emit(&mut flash)?;
@@ -34,7 +36,7 @@
 
 use crate::error::{Error, Field};
 use crate::flash::crc32;
-use crate::form::By;
+use crate::form::{By, Form};
 use crate::level::{Band, Class, Policy, Weights};
 use crate::message::KeyId;
 use crate::open::Bytes;
@@ -68,8 +70,52 @@ pub struct Provision<'a> {
     pub interval_ms: u32,
     /// How it chooses levels.
     pub policy: Policy,
+    /// How it says its readings.
+    pub saying: Saying,
     /// Which class a topic has.
     pub topics: Topics<'a>,
+    /// Whose commands it takes; none for nobody's.
+    pub commander: Option<CommanderKey<'a>>,
+}
+
+/// How a device says its readings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Saying {
+    /// The form of its envelopes: `v1`, or `detached` in a user property, which leaves payloads as they are.
+    pub form: Form,
+    /// Readings of the class low in one message (kind `batch`). Bounds: 1, which is no batch, to 64.
+    pub batch: u8,
+    /// Seconds after which "unchanged" is said of a value that did not change, and nothing before; 0: it is said each time.
+    pub silence_s: u16,
+    /// Seconds after which such a value is said in full again. Bounds: not less than `silence_s`.
+    pub full_s: u16,
+}
+
+impl Saying {
+    /// Each reading in an envelope of its own, whole.
+    pub const PLAIN: Saying = Saying { form: Form::V1, batch: 1, silence_s: 0, full_s: 0 };
+    /// Most readings in one message.
+    pub const BATCH_MAX: u8 = 64;
+
+    /// Errors: `Unsupported(Form)` for a form that a device does not write, `NotCanonical` for a number out of its range.
+    fn check(&self) -> Result<(), Error> {
+        if !matches!(self.form, Form::V1 | Form::Detached) {
+            return Err(Error::Unsupported(Field::Form));
+        }
+        let known = (1..=Self::BATCH_MAX).contains(&self.batch) && self.full_s >= self.silence_s;
+        if known { Ok(()) } else { Err(Error::NotCanonical) }
+    }
+}
+
+/// The public key of whoever may tell a device something.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CommanderKey<'a> {
+    /// Its level.
+    pub level: Level,
+    /// Its id.
+    pub id: KeyId,
+    /// The encoded public key, of the level's length.
+    pub public_key: &'a [u8],
 }
 
 /// A key of one level.
@@ -91,20 +137,24 @@ pub const fn first_key_id(level: Level) -> KeyId {
     })
 }
 
-/// The first bytes, version 2 among them.
-const MAGIC: [u8; 4] = *b"SMD\x02";
+/// The first bytes, without the version.
+const MAGIC: [u8; 3] = *b"SMD";
+/// The version.
+const VERSION: u8 = 3;
 
 impl<'a> Provision<'a> {
     /// Most bytes that a device looks at.
     pub const MAX_LEN: usize = 4096;
 
     /// Writes it; returns its length. Errors: `TooLong` for more than [`Self::MAX_LEN`] bytes or [`Topics::MAX`] filters, and if `out` is too short;
-    /// `BadTopic` for a name that cannot stand in a topic; `KeyState` if two keys have one id.
+    /// `BadTopic` for a name that cannot stand in a topic; `KeyState` if two keys have one id; `Unsupported(Payload)` for a commander's key of
+    /// another length; those of [`Saying`]: `Unsupported(Form)`, `NotCanonical`.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, Error> {
         self.check()?;
         let longest = out.len().min(Self::MAX_LEN);
         let mut to = Writer { out: out.get_mut(..longest).unwrap_or_default(), at: 0 };
         to.put(&MAGIC)?;
+        to.put(&[VERSION])?;
         for key in &self.keys {
             to.put(&key.id.0.to_be_bytes())?;
             to.put(key.seed)?;
@@ -126,10 +176,22 @@ impl<'a> Provision<'a> {
             to.put(&number.to_be_bytes())?;
         }
         to.put(&downgrade_window_ms.to_be_bytes())?;
+        let Saying { form, batch, silence_s, full_s } = self.saying;
+        to.put(&[u8::from(form == Form::Detached), batch])?;
+        to.put(&silence_s.to_be_bytes())?;
+        to.put(&full_s.to_be_bytes())?;
         to.put(&[u8::try_from(self.device.len()).map_err(|_| Error::TooLong)?])?;
         to.put(&u16::try_from(self.topics.0.len()).map_err(|_| Error::TooLong)?.to_be_bytes())?;
         to.put(self.device.as_bytes())?;
         to.put(self.topics.0)?;
+        match self.commander {
+            None => to.put(&[0; 3])?,
+            Some(CommanderKey { level, id, public_key }) => {
+                to.put(&[By::Signature(level).byte()])?;
+                to.put(&id.0.to_be_bytes())?;
+                to.put(public_key)?;
+            }
+        }
         let sum = crc32(to.out.get(..to.at).unwrap_or_default());
         to.put(&sum.to_be_bytes())?;
         Ok(to.at)
@@ -137,13 +199,16 @@ impl<'a> Provision<'a> {
 
     /// Reads it at the front of a page of flash or of a file; what follows is not looked at.
     ///
-    /// Errors: `Unknown(Form)` for other bytes or another version, `Truncated`, `Unknown(Algorithm)` for a level, `Unknown(Kind)` for a
+    /// Errors: `Unknown(Form)` for other bytes, `OtherVersion` for another version, `Truncated`, `Unknown(Algorithm)` for a level, `Unknown(Kind)` for a
     /// class, those of [`Topics::new`] and [`Self::emit`]; `NotCanonical` if the checksum is another: it was changed or cut.
     pub fn parse(page: &'a [u8]) -> Result<Self, Error> {
         let page = page.get(..Self::MAX_LEN).unwrap_or(page);
         let mut rest = Bytes(page);
-        if rest.array::<4>()? != MAGIC {
+        if rest.array()? != MAGIC {
             return Err(Error::Unknown(Field::Form));
+        }
+        if rest.u8()? != VERSION {
+            return Err(Error::OtherVersion);
         }
         let keys = [key(&mut rest)?, key(&mut rest)?, key(&mut rest)?];
         let Key { id: mac_key_id, seed: mac_key } = key(&mut rest)?;
@@ -164,9 +229,24 @@ impl<'a> Provision<'a> {
         }
         let [energy, memory, thermal, high, low, downgrades] = numbers;
         let downgrade_window_ms = rest.u32()?;
+        let form = match rest.u8()? {
+            0 => Form::V1,
+            1 => Form::Detached,
+            _ => return Err(Error::Unknown(Field::Form)),
+        };
+        let saying = Saying { form, batch: rest.u8()?, silence_s: rest.u16()?, full_s: rest.u16()? };
         let (device_len, topics_len) = (rest.u8()?, rest.u16()?);
         let device = rest.take(usize::from(device_len))?;
         let topics = rest.take(usize::from(topics_len))?;
+        let (commander, id) = (rest.u8()?, KeyId(rest.u16()?));
+        let commander = match commander {
+            0 if id.0 == 0 => None,
+            0 => return Err(Error::NotCanonical),
+            byte => {
+                let level = level(byte)?;
+                Some(CommanderKey { level, id, public_key: rest.take(level.verifying_key_len())? })
+            }
+        };
         let sum = crc32(page.get(..page.len() - rest.0.len()).unwrap_or_default());
         if rest.u32()? != sum {
             return Err(Error::NotCanonical);
@@ -184,7 +264,9 @@ impl<'a> Provision<'a> {
             answer_ms,
             interval_ms,
             policy: Policy { bands, weights, high, low, downgrades, downgrade_window_ms },
+            saying,
             topics: Topics::new(topics)?,
+            commander,
         };
         given.check()?;
         Ok(given)
@@ -207,7 +289,10 @@ impl<'a> Provision<'a> {
         if self.topics.iter().count() > Topics::MAX {
             return Err(Error::TooLong);
         }
-        Ok(())
+        if self.commander.is_some_and(|key| key.public_key.len() != key.level.verifying_key_len()) {
+            return Err(Error::Unsupported(Field::Payload));
+        }
+        self.saying.check()
     }
 }
 

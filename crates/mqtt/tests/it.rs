@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod batch;
+mod commander;
 mod envelope;
 mod flash;
 mod keyring;
@@ -11,6 +12,7 @@ mod provision;
 mod publisher;
 mod real;
 mod replay;
+mod rotation;
 mod sealer;
 #[cfg(feature = "std")]
 mod simulate;

@@ -3,8 +3,8 @@
 use proptest::prelude::*;
 use sealstone_mldsa::Level;
 use sealstone_mqtt::level::{Class, Policy};
-use sealstone_mqtt::provision::{Key, Provision, Topics, first_key_id};
-use sealstone_mqtt::{Error, Filter, KeyId};
+use sealstone_mqtt::provision::{CommanderKey, Key, Provision, Saying, Topics, first_key_id};
+use sealstone_mqtt::{Error, Field, Filter, Form, KeyId};
 
 fn topics(filters: &[(&str, Class)]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -29,7 +29,9 @@ fn given<'a>(device: &'a str, topics: &'a [u8]) -> Provision<'a> {
         answer_ms: 30_000,
         interval_ms: 60_000,
         policy: Policy::INDUSTRIAL,
+        saying: Saying { form: Form::Detached, batch: 12, silence_s: 60, full_s: 3_600 },
         topics: Topics::new(topics).unwrap(),
+        commander: None,
     }
 }
 
@@ -40,8 +42,8 @@ fn it_comes_back_from_a_page_and_not_changed_or_cut() {
     let given = given("pump-7", &map);
     let mut page = [0xff; 1024];
     let len = given.emit(&mut page).unwrap();
-    // docs/formats/mqtt-device.md: 184 bytes before the name, 4 behind the topics.
-    assert_eq!(len, 184 + 6 + (3 + 19) + (3 + 20) + 4);
+    // docs/formats/mqtt-device.md: 190 bytes before the name, 7 behind the topics without a commander.
+    assert_eq!(len, 190 + 6 + (3 + 19) + (3 + 20) + 7);
     assert_eq!(Provision::parse(&page), Ok(given));
     assert_eq!(Provision::parse(&page[..len]), Ok(given));
     let classes: Vec<_> = given.topics.iter().map(|(filter, class)| (filter.as_str(), class)).collect();
@@ -62,12 +64,61 @@ fn it_comes_back_from_a_page_and_not_changed_or_cut() {
 fn each_field_stands_where_the_format_says() {
     let mut page = [0; 512];
     given("7", &[]).emit(&mut page).unwrap();
-    assert_eq!(page[..6], *b"SMD\x02\x11\x31"); // 4401
+    assert_eq!(page[..6], *b"SMD\x03\x11\x31"); // 4401
     assert_eq!(page[106..108], [0, 9]);
     assert_eq!(page[140], 0b0101);
     assert_eq!(page[141..147], [10, 0, 2, 2, 0x07, 0x5b]);
     assert_eq!(page[147..157], [1, 44, 0, 0, 0x75, 0x30, 0, 0, 0xea, 0x60]);
-    assert_eq!(page[181..185], [1, 0, 0, b'7']);
+    assert_eq!(page[181..187], [1, 12, 0, 60, 0x0e, 0x10]);
+    assert_eq!(page[187..191], [1, 0, 0, b'7']);
+    assert_eq!(page[191..194], [0; 3], "no commander");
+}
+
+#[test]
+fn the_commanders_key_stands_at_the_end() {
+    for level in Level::ALL {
+        let public_key = vec![0xc0; level.verifying_key_len()];
+        let commander = Some(CommanderKey { level, id: KeyId(0x1234), public_key: &public_key });
+        let given = Provision { commander, ..given("7", &[]) };
+        let mut page = [0xff; 4096];
+        let len = given.emit(&mut page).unwrap();
+        assert_eq!(len, 191 + 3 + public_key.len() + 4);
+        assert_eq!(page[191..194], [[0x44, 0x65, 0x87][level as usize], 0x12, 0x34]);
+        assert_eq!(page[194..194 + public_key.len()], public_key);
+        assert_eq!(Provision::parse(&page), Ok(given));
+        for short in 0..len {
+            assert!(Provision::parse(&page[..short]).is_err(), "{short} bytes");
+        }
+        let cut = &public_key[1..];
+        let commander = Some(CommanderKey { level, id: KeyId(1), public_key: cut });
+        let cut = Provision { commander, ..given }.emit(&mut page);
+        assert_eq!(cut, Err(Error::Unsupported(Field::Payload)));
+    }
+}
+
+#[test]
+fn another_version_is_said_to_be_one() {
+    let mut page = [0; 512];
+    given("7", &[]).emit(&mut page).unwrap();
+    for version in [0, 1, 2, 4, 255] {
+        page[3] = version;
+        assert_eq!(Provision::parse(&page), Err(Error::OtherVersion));
+    }
+    assert!(Error::OtherVersion.to_string().contains("provision"), "it says what to do");
+}
+
+#[test]
+fn what_no_device_says_is_refused() {
+    let mut page = [0; 512];
+    for (saying, error) in [
+        (Saying { form: Form::Cose, ..Saying::PLAIN }, Error::Unsupported(Field::Form)),
+        (Saying { form: Form::Paper, ..Saying::PLAIN }, Error::Unsupported(Field::Form)),
+        (Saying { batch: 0, ..Saying::PLAIN }, Error::NotCanonical),
+        (Saying { batch: 65, ..Saying::PLAIN }, Error::NotCanonical),
+        (Saying { silence_s: 2, full_s: 1, ..Saying::PLAIN }, Error::NotCanonical),
+    ] {
+        assert_eq!(Provision { saying, ..given("7", &[]) }.emit(&mut page), Err(error), "{saying:?}");
+    }
 }
 
 #[test]
@@ -91,7 +142,7 @@ fn what_no_device_could_use_is_refused() {
 proptest! {
     #[test]
     fn any_bytes_are_answered(mut bytes in proptest::collection::vec(any::<u8>(), 4..400)) {
-        bytes[..4].copy_from_slice(b"SMD\x02");
+        bytes[..4].copy_from_slice(b"SMD\x03");
         prop_assert!(Provision::parse(&bytes).is_err());
     }
 }

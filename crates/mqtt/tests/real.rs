@@ -2,24 +2,30 @@
 //!
 //! Needs qemu-system-arm, mosquitto and the target thumbv7em-none-eabihf; `./dev test` installs them where it may.
 
+mod commands;
+mod saying;
+pub(crate) use saying::decoded;
+
 use crate::flash::{Chance, Chip};
 use crate::support::topic;
 use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::Packet;
 use rumqttc::v5::{Client, Event, MqttOptions};
 use sealstone_mldsa::{Level, any};
+use sealstone_mqtt::commander::Commander;
 use sealstone_mqtt::form::By;
-use sealstone_mqtt::keyring::KeyRing;
+use sealstone_mqtt::keyring::{Announcement, KeyRing};
 use sealstone_mqtt::level::{Class, Policy};
 use sealstone_mqtt::mac::{Checkpointed, MacKey};
 use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::open::Envelope;
 #[cfg(feature = "std")]
 use sealstone_mqtt::packet::{Properties, Qos, Version, Will};
-use sealstone_mqtt::provision::{Key, Provision, Topics, first_key_id};
+use sealstone_mqtt::provision::{CommanderKey, Key, Provision, Saying, Topics, first_key_id};
 #[cfg(feature = "std")]
 use sealstone_mqtt::publisher::{Closed, Publisher, Settings, Transport, Waiting};
-use sealstone_mqtt::{Filter, Form, KeyId, Kind};
+use sealstone_mqtt::rotation::Rotation;
+use sealstone_mqtt::{Filter, Form, KeyId, Kind, Number};
 use std::collections::{HashMap, HashSet};
 #[cfg(feature = "std")]
 use std::io::{Read, Write};
@@ -36,6 +42,8 @@ static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 const SEEDS: [[u8; 32]; 3] = [[0x44; 32], [0x65; 32], [0x87; 32]];
 const MAC_KEY: [u8; 32] = [0x4d; 32];
+/// The key of whoever commands the devices.
+const COMMANDER: ([u8; 32], KeyId) = ([0xc0; 32], KeyId(8701));
 const CLASSES: [(&str, Class); 4] = [
     ("device/+/telemetry/#", Class::Low),
     ("device/+/status/#", Class::Medium),
@@ -140,7 +148,7 @@ fn both_versions_of_mqtt_at_a_real_broker() {
                     };
                     turn.send(len, copy).unwrap();
                 }
-                got.extend(came.try_iter().map(|(_, payload)| payload));
+                got.extend(came.try_iter().map(|(_, payload, _)| payload));
                 std::thread::sleep(Duration::from_millis(1));
             }
             assert_eq!(sessions, [round == 1], "{version:?}: the session outlives the broker");
@@ -150,8 +158,8 @@ fn both_versions_of_mqtt_at_a_real_broker() {
             }
         }
         line.stream = None; // gone without a word
-        let (_, last) = std::iter::from_fn(|| Some(came.recv_timeout(PATIENCE).unwrap()))
-            .find(|(name, _)| name == "device/7/alert/gone")
+        let (_, last, _) = std::iter::from_fn(|| Some(came.recv_timeout(PATIENCE).unwrap()))
+            .find(|(name, ..)| name == "device/7/alert/gone")
             .unwrap();
         assert_eq!(last, b"last words");
     }
@@ -243,9 +251,16 @@ fn killed(board: Board) {
     eprintln!("{board:?}: {} messages of {} epochs, no number twice", gateway.numbers.len(), epochs.len());
 }
 
+/// Topic, payload, and the user property that holds a detached envelope.
+type Came = (String, Vec<u8>, Option<String>);
+
 /// What a gateway makes of what comes.
 #[derive(Default)]
 struct Gateway {
+    /// The keys that were announced, by id.
+    announced: HashMap<u16, (Level, Vec<u8>)>,
+    /// The newest id that signed at a level, and the number that it began with.
+    newest: HashMap<Level, (u16, (u32, u32))>,
     /// The bytes that came under each number.
     numbers: HashMap<(u32, u32), Vec<u8>>,
     sealed_by: HashMap<String, usize>,
@@ -254,6 +269,14 @@ struct Gateway {
     /// Since the last beginning.
     seals: HashSet<By>,
     kinds: HashSet<Kind>,
+    /// How many came, and how many beside their payload.
+    came: usize,
+    apart: usize,
+    /// Readings of each batch.
+    batches: Vec<usize>,
+    /// The value of each number that said it in full, and the numbers that "unchanged" named.
+    full: HashMap<Number, Vec<u8>>,
+    unchanged: Vec<Number>,
 }
 
 impl Gateway {
@@ -267,41 +290,61 @@ impl Gateway {
         self.kinds.clear();
     }
 
-    fn until(
-        &mut self,
-        came: &mpsc::Receiver<(String, Vec<u8>)>,
-        device: &mut Device,
-        enough: impl Fn(&Self) -> bool,
-    ) {
+    fn until(&mut self, came: &mpsc::Receiver<Came>, device: &mut Device, enough: impl Fn(&Self) -> bool) {
         let begin = Instant::now();
         while !enough(self) {
             let told = || std::fs::read_to_string(&device.log).unwrap_or_default();
             assert!(begin.elapsed() < PATIENCE, "waited in vain: {:?}\n{}", self.seals, told());
             assert!(device.process.try_wait().unwrap().is_none(), "the device stopped\n{}", told());
-            if let Ok((name, bytes)) = came.recv_timeout(Duration::from_millis(100)) {
-                self.message(&name, bytes);
+            if let Ok(one) = came.recv_timeout(Duration::from_millis(100)) {
+                self.message(one);
             }
         }
     }
 
-    fn take(&mut self, came: &mpsc::Receiver<(String, Vec<u8>)>) {
-        while let Ok((name, bytes)) = came.try_recv() {
-            self.message(&name, bytes);
+    fn take(&mut self, came: &mpsc::Receiver<Came>) {
+        while let Ok(one) = came.try_recv() {
+            self.message(one);
         }
     }
 
     /// Verifies: nothing comes that does not.
-    fn message(&mut self, name: &str, bytes: Vec<u8>) {
-        let envelope = Envelope::parse(Form::V1, topic(name), &bytes).unwrap();
+    fn message(&mut self, (name, bytes, seal): Came) {
+        let name = name.as_str();
+        if name.contains("/command") || name.ends_with("/confirmed") {
+            return; // what devices are told
+        }
+        let (apart, seal) = (seal.is_some(), seal.map(|text| saying::decoded(&text)).unwrap_or_default());
+        let envelope = match apart {
+            true => Envelope::parse_detached(topic(name), &bytes, &seal),
+            false => Envelope::parse(Form::V1, topic(name), &bytes),
+        };
+        let envelope = envelope.unwrap();
+        let (id, number) = (envelope.claimed().key_id, envelope.claimed().number.unwrap());
         let message = match envelope.by() {
-            By::Signature(level) => envelope.verify(&key(level)).unwrap(),
+            By::Signature(level) => envelope.verify(&self.key(level, id)).unwrap(),
             By::Mac => envelope.verify_mac(&MacKey::from_bytes(&MAC_KEY)).unwrap(),
         };
-        let number = message.number.unwrap();
         let number = (number.epoch, number.sequence);
+        if let By::Signature(level) = envelope.by() {
+            let (newest, since) = *self.newest.entry(level).or_insert((id.0, number));
+            assert!(id.0 >= newest || number < since, "key {} signs after key {newest}", id.0);
+            if id.0 > newest {
+                self.newest.insert(level, (id.0, number));
+            }
+        }
+        if name.ends_with("/critical/key") {
+            let said = Announcement::parse(message.payload).unwrap();
+            let key = (said.level, said.public_key.to_vec());
+            let before = self.announced.insert(said.key_id.0, key.clone());
+            assert!(before.is_none_or(|before| before == key), "two keys with the id {}", said.key_id.0);
+        }
         // With QoS 1 the same envelope may come twice; another one under its number may not.
-        let before = self.numbers.insert(number, bytes.clone());
-        assert!(before.is_none_or(|before| before == bytes), "two envelopes with the number {number:?}");
+        let whole = [&bytes[..], &seal].concat();
+        let before = self.numbers.insert(number, whole.clone());
+        assert!(before.is_none_or(|before| before == whole), "two envelopes with the number {number:?}");
+        self.apart += usize::from(apart);
+        self.said(name, &message);
         let floor = match name.split('/').nth(2).unwrap() {
             "telemetry" | "status" => Level::MlDsa44,
             "alert" => Level::MlDsa65,
@@ -329,12 +372,20 @@ impl Gateway {
     }
 }
 
-fn key(level: Level) -> any::VerifyingKey {
-    any::SigningKey::from_seed(level, &SEEDS[level as usize]).verifying_key()
+impl Gateway {
+    /// A key that was given or announced.
+    fn key(&self, level: Level, id: KeyId) -> any::VerifyingKey {
+        if id == first_key_id(level) {
+            return any::SigningKey::from_seed(level, &SEEDS[level as usize]).verifying_key();
+        }
+        let (of, public) = self.announced.get(&id.0).expect("no key that nobody announced");
+        assert_eq!(*of, level);
+        any::VerifyingKey::decode(level, public).unwrap()
+    }
 }
 
 /// Subscribes to everything of devices, in a session that outlives the broker.
-fn subscribe(port: u16) -> mpsc::Receiver<(String, Vec<u8>)> {
+fn subscribe(port: u16) -> mpsc::Receiver<Came> {
     let mut options = MqttOptions::new("gateway", "127.0.0.1", port);
     options.set_clean_start(false).set_session_expiry_interval(Some(3_600));
     let (client, mut connection) = Client::new(options, 64);
@@ -349,7 +400,10 @@ fn subscribe(port: u16) -> mpsc::Receiver<(String, Vec<u8>)> {
                 }
                 Ok(Event::Incoming(Packet::Publish(publish))) => {
                     let name = String::from_utf8(publish.topic.to_vec()).unwrap();
-                    if send.send((name, publish.payload.to_vec())).is_err() {
+                    let said = publish.properties.map(|properties| properties.user_properties);
+                    let seal = said.unwrap_or_default().into_iter().find(|(name, _)| name == "sealstone");
+                    let seal = seal.map(|(_, value)| value);
+                    if send.send((name, publish.payload.to_vec(), seal)).is_err() {
                         return;
                     }
                 }
@@ -380,14 +434,27 @@ impl Place {
         Place { board: Board::Netduinoplus2, folder, image: PathBuf::new(), port }
     }
 
+    /// For a device that takes no commands.
     fn new(board: Board, name: &str) -> Self {
+        Self::with(board, name, Saying::PLAIN, false)
+    }
+
+    fn with(board: Board, name: &str, saying: Saying, commanded: bool) -> Self {
         let mut place = Place::bare(&format!("{board:?}-{name}"));
         (place.board, place.image) = (board, image(board));
-        // Two pages for the numbers, two for the key ids.
-        let (mut numbers, mut ring) = (Chip::new(1024), Chip::new(1024));
-        Numbers::format(&mut numbers, 0).unwrap();
-        KeyRing::format(&mut ring, Level::ALL.map(first_key_id)).unwrap();
-        std::fs::write(place.folder.join("flash.bin"), [numbers.bytes, ring.bytes].concat()).unwrap();
+        // docs/formats/mqtt-device.md, "The flash of a device". Who takes no commands needs no more than the first four pages.
+        let mut pairs = [(); 6].map(|()| Chip::new(1024));
+        let [numbers, ring, told, taken, template, seeds] = &mut pairs;
+        Numbers::format(numbers, 0).unwrap();
+        KeyRing::format(ring, Level::ALL.map(first_key_id)).unwrap();
+        Commander::<&any::VerifyingKey, _>::format([told, taken, template]).unwrap();
+        Rotation::format(seeds).unwrap();
+        let pairs = &pairs[..if commanded { 6 } else { 2 }];
+        let flash: Vec<u8> = pairs.iter().flat_map(|pair| pair.bytes.clone()).collect();
+        std::fs::write(place.folder.join("flash.bin"), flash).unwrap();
+        let commander = any::SigningKey::from_seed(Level::MlDsa87, &COMMANDER.0).verifying_key();
+        let commander =
+            CommanderKey { level: Level::MlDsa87, id: COMMANDER.1, public_key: commander.encode() };
         let mut topics = Vec::new();
         for (filter, class) in CLASSES {
             let mut entry = [0; 64];
@@ -406,9 +473,11 @@ impl Place {
             answer_ms: 4_000,
             interval_ms: 100,
             policy: Policy::MAINS,
+            saying,
             topics: Topics::new(&topics).unwrap(),
+            commander: commanded.then_some(commander),
         };
-        let mut page = [0xff; 1024];
+        let mut page = [0xff; 4096];
         given.emit(&mut page).unwrap();
         std::fs::write(place.folder.join("given.bin"), page).unwrap();
         place

@@ -36,6 +36,11 @@ impl Clock {
         self.last = low;
         self.high + u64::from(low)
     }
+
+    /// Core clocks within the millisecond: what nobody can foretell of the moment at which something came.
+    pub fn fraction(&self) -> u32 {
+        SYST::get_current()
+    }
 }
 
 #[cortex_m_rt::exception]

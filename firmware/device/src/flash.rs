@@ -1,6 +1,6 @@
 //! Flash that a killed emulator leaves as a power cut would: a file of the host, written in steps.
 //!
-//! `flash.bin` has four pages of 1 KiB: two for the numbers, two for the key ids. A board has two sectors for each.
+//! `flash.bin` has pairs of pages of 1 KiB (docs/formats/mqtt-device.md). A board has two sectors for each.
 
 use sealstone_board::File;
 use sealstone_mqtt::Error;
@@ -9,19 +9,31 @@ use sealstone_mqtt::flash::Flash;
 /// Bytes of a page.
 const PAGE: usize = 1024;
 
+/// Which pair of pages.
+#[derive(Clone, Copy)]
+pub(crate) enum Pair {
+    Numbers,
+    KeyIds,
+    #[cfg(feature = "commands")]
+    Told,
+    #[cfg(feature = "commands")]
+    Taken,
+    #[cfg(feature = "commands")]
+    Template,
+    #[cfg(feature = "commands")]
+    Seeds,
+}
+
 /// Two pages of the file.
 pub(crate) struct Pages {
     file: File,
     first: usize,
 }
 
-/// The pages of the numbers and those of the key ids. Errors: `FlashFailed` without the file.
-pub(crate) fn open() -> Result<[Pages; 2], Error> {
-    let pages = |first| -> Result<Pages, Error> {
-        let file = File::open(c"flash.bin").ok_or(Error::FlashFailed)?;
-        Ok(Pages { file, first })
-    };
-    Ok([pages(0)?, pages(2 * PAGE)?])
+/// A pair of pages. Errors: `FlashFailed` without the file.
+pub(crate) fn open(pair: Pair) -> Result<Pages, Error> {
+    let file = File::open(c"flash.bin").ok_or(Error::FlashFailed)?;
+    Ok(Pages { file, first: 2 * PAGE * pair as usize })
 }
 
 impl Pages {

@@ -20,34 +20,42 @@ const fn need<P: ParameterSet>() -> u32 {
 }
 
 /// The private keys of the three levels, 11488 bytes, and their ids.
-pub(crate) struct Three<'a> {
-    given: &'a Provision<'a>,
+pub(crate) struct Three {
+    ids: [KeyId; 3],
     sk44: [u8; 2560],
     sk65: [u8; 4032],
     sk87: [u8; 4896],
-    chance: Chance<'a>,
+    chance: Chance,
 }
 
-impl<'a> Three<'a> {
-    pub(crate) const fn new(given: &'a Provision<'a>, epoch: u32) -> Self {
-        let chance = Chance { secret: given.mac_key, epoch, count: 0 };
-        Three { given, sk44: [0; 2560], sk65: [0; 4032], sk87: [0; 4896], chance }
+impl Three {
+    pub(crate) fn new(given: &Provision<'_>, epoch: u32) -> Self {
+        let chance = Chance::new(given, epoch);
+        Three { ids: [KeyId(0); 3], sk44: [0; 2560], sk65: [0; 4032], sk87: [0; 4896], chance }
     }
 
-    /// Makes the keys of the seeds. Errors: none that can happen: the lengths are those of the levels.
-    pub(crate) fn make(&mut self) -> Result<(), Error> {
+    /// Makes the key of a seed: from here on it signs at its level. Errors: none that can happen: the lengths are those of the levels.
+    pub(crate) fn make(&mut self, level: Level, id: KeyId, seed: &[u8; 32]) -> Result<(), Error> {
         let mut pk = [0; 2592];
-        let [seed44, seed65, seed87] = self.given.keys.map(|key| key.seed);
-        KeygenSpace::<MlDsa44, Small>::new().keygen(seed44, &mut pk[..1312], &mut self.sk44)?;
-        KeygenSpace::<MlDsa65, Small>::new().keygen(seed65, &mut pk[..1952], &mut self.sk65)?;
-        KeygenSpace::<MlDsa87, Small>::new().keygen(seed87, &mut pk, &mut self.sk87)?;
+        match level {
+            Level::MlDsa44 => keygen::<MlDsa44>(seed, &mut pk[..1312], &mut self.sk44)?,
+            Level::MlDsa65 => keygen::<MlDsa65>(seed, &mut pk[..1952], &mut self.sk65)?,
+            Level::MlDsa87 => keygen::<MlDsa87>(seed, &mut pk, &mut self.sk87)?,
+        }
+        self.ids[level as usize] = id;
         Ok(())
     }
+
+    /// Something that nobody can foretell, however little of it, goes into the chance to come.
+    #[cfg(feature = "commands")]
+    pub(crate) fn stir(&mut self, noise: u64) {
+        self.chance.stir(noise);
+    }
 }
 
-impl Keys for Three<'_> {
+impl Keys for Three {
     fn sign(&mut self, level: Level, id: KeyId, covered: &Covered<'_>, seal: &mut [u8]) -> Result<(), Error> {
-        if self.given.key(level).id != id {
+        if self.ids[level as usize] != id {
             return Err(Error::KeyState);
         }
         match level {
@@ -58,11 +66,17 @@ impl Keys for Three<'_> {
     }
 }
 
+/// Not inlined, so that the workspace is on the stack only while a key is made.
+#[inline(never)]
+fn keygen<P: ParameterSet>(seed: &[u8; 32], pk: &mut [u8], sk: &mut [u8]) -> Result<(), Error> {
+    Ok(KeygenSpace::<P, Small>::new().keygen(seed, pk, sk)?)
+}
+
 /// Not inlined, so that the workspace is on the stack only while somebody signs.
 #[inline(never)]
 fn sign<P: ParameterSet>(
     sk: &[u8],
-    chance: &mut Chance<'_>,
+    chance: &mut Chance,
     covered: &Covered<'_>,
     seal: &mut [u8],
 ) -> Result<(), Error> {
@@ -71,25 +85,68 @@ fn sign<P: ParameterSet>(
     Spaced { key: &key, space: &mut space, rng: chance }.seal(covered, seal)
 }
 
-/// Bytes that nobody can guess who has not the secret, and that never come again: SHAKE256 of secret, epoch and count. The
-/// emulated boards have no random number generator; a board that has one feeds it in here too.
-struct Chance<'a> {
-    secret: &'a [u8; 32],
-    epoch: u32,
-    count: u64,
+/// A key that the device makes itself.
+#[cfg(feature = "commands")]
+mod own {
+    use super::{Error, Level, MlDsa44, MlDsa65, MlDsa87, Randomness, Three, keygen};
+    use core::hint::black_box;
+    use sealstone_mqtt::rotation::PublicKeys;
+
+    impl PublicKeys for Three {
+        /// Not inlined, as above. The private key, which comes along, is wiped.
+        #[inline(never)]
+        fn public_key(&mut self, level: Level, seed: &[u8; 32], public: &mut [u8]) -> Result<(), Error> {
+            let mut sk = [0; 4896];
+            let made = match level {
+                Level::MlDsa44 => keygen::<MlDsa44>(seed, public, &mut sk[..2560]),
+                Level::MlDsa65 => keygen::<MlDsa65>(seed, public, &mut sk[..4032]),
+                Level::MlDsa87 => keygen::<MlDsa87>(seed, public, &mut sk),
+            };
+            black_box(&mut sk).fill(0);
+            black_box(&sk);
+            made
+        }
+    }
+
+    impl Randomness for Three {
+        fn fill(&mut self, bytes: &mut [u8]) -> Result<(), sealstone_mldsa::Error> {
+            self.chance.fill(bytes)
+        }
+    }
 }
 
-impl Randomness for Chance<'_> {
+/// Bytes that nobody can guess who does not know everything that went in, and that never come again. The emulated boards have no random
+/// number generator; a board that has one feeds it in here (`stir`).
+///
+/// At a start it is SHAKE256 of the seeds that the device was given, its key for tags and the epoch, which is another one at each start. So it
+/// hides what it gives from everybody who has not read the device, the gateway too, which knows the key for tags. Whoever has read the device
+/// knows all of this: against him stands only the noise (see README.md, "Chance").
+struct Chance {
+    state: [u8; 32],
+}
+
+impl Chance {
+    fn new(given: &Provision<'_>, epoch: u32) -> Self {
+        let mut hash = Shake256::new().and(b"sealstone-device-chance");
+        for key in &given.keys {
+            hash.update(key.seed);
+        }
+        Chance { state: hash.and(given.mac_key).and(&epoch.to_be_bytes()).finish() }
+    }
+
+    #[cfg(feature = "commands")]
+    fn stir(&mut self, noise: u64) {
+        self.state = Shake256::new().and(b"stir").and(&self.state).and(&noise.to_be_bytes()).finish();
+    }
+}
+
+impl Randomness for Chance {
+    /// What was given out cannot be told from the state that is left.
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), sealstone_mldsa::Error> {
         for piece in bytes.chunks_mut(32) {
-            self.count += 1;
-            let hash: [u8; 32] = Shake256::new()
-                .and(b"sealstone-device-chance")
-                .and(self.secret)
-                .and(&self.epoch.to_be_bytes())
-                .and(&self.count.to_be_bytes())
-                .finish();
-            piece.copy_from_slice(&hash[..piece.len()]);
+            let out: [u8; 32] = Shake256::new().and(b"give").and(&self.state).finish();
+            piece.copy_from_slice(&out[..piece.len()]);
+            self.state = Shake256::new().and(b"next").and(&self.state).finish();
         }
         Ok(())
     }

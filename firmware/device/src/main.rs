@@ -5,9 +5,20 @@
 #![no_std]
 #![no_main]
 
+#[cfg(feature = "commands")]
+mod commands;
+#[cfg(not(feature = "commands"))]
+#[path = "deaf.rs"]
+mod commands;
 mod flash;
 mod keys;
+#[cfg(feature = "compact")]
+mod readings;
+#[cfg(not(feature = "compact"))]
+#[path = "one_by_one.rs"]
+mod readings;
 mod text;
+mod told;
 #[cfg(feature = "mps2-an386")]
 #[path = "network.rs"]
 mod way;
@@ -15,18 +26,23 @@ mod way;
 #[path = "serial.rs"]
 mod way;
 
+use commands::Commands;
+use flash::Pair;
 use keys::Three;
+use readings::Readings;
 use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, stack_of, unix_seconds};
+use sealstone_mldsa::Level;
 use sealstone_mqtt::keyring::KeyRing;
 use sealstone_mqtt::level::{Class, Means, TopicMap};
 use sealstone_mqtt::mac::{MacKey, Rhythm};
 use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::packet::Qos;
 use sealstone_mqtt::provision::{Provision, Topics};
-use sealstone_mqtt::publisher::{Event, Publisher, Settings, Waiting};
-use sealstone_mqtt::sealer::{Chosen, Sealer, Served, Tags};
-use sealstone_mqtt::{Error, Filter, Topic, UnixMillis};
+use sealstone_mqtt::publisher::{Publisher, Settings};
+use sealstone_mqtt::sealer::{Sealer, Tags};
+use sealstone_mqtt::{Error, Filter, UnixMillis};
 use text::Text;
+use told::{chosen, told, told_served};
 
 #[entry]
 fn main() -> ! {
@@ -42,10 +58,10 @@ const TAGS: usize = 32;
 
 fn run() -> Result<(), Error> {
     let given = Provision::parse(given())?;
-    let [numbers, ring] = flash::open()?;
-    let mut ring = KeyRing::open(ring)?;
-    ring.given(given.keys.map(|key| key.id))?;
-    let numbers = Numbers::start(numbers)?;
+    let mut ring = KeyRing::open(flash::open(Pair::KeyIds)?)?;
+    let mut template = [0; commands::TEMPLATE];
+    let mut commands = Commands::open(&given, &mut ring, &mut template)?;
+    let numbers = Numbers::start(flash::open(Pair::Numbers)?)?;
     let epoch = numbers.epoch();
     line!("{{\"event\":\"started\",\"device\":\"{}\",\"epoch\":{}}}", given.device, epoch);
 
@@ -54,21 +70,25 @@ fn run() -> Result<(), Error> {
     let mut memory = way::Memory::new();
     let mut transport = way::Way::new(&mut memory, &given);
 
-    let mut names = [const { Text::EMPTY }; 6];
+    let mut names = [const { Text::EMPTY }; 8];
     for (name, end) in names.iter_mut().zip([
         "telemetry/up",
         "status/memory",
         "alert/test",
         "critical/report",
         "telemetry/checkpoint",
+        "critical/key",
+        "critical/key/confirmed",
         "command/#",
     ]) {
         name.put("device/")?.put(given.device)?.put("/")?.put(end)?;
     }
-    let [low, medium, high, critical, checkpoint, commands] = &names;
+    let [low, medium, high, critical, checkpoint, key, confirmed, command] = &names;
     let topics = [low.topic()?, medium.topic()?, high.topic()?, critical.topic()?];
-    let checkpoint = checkpoint.topic()?;
-    let filters = [(Filter::new(commands.as_str())?, Qos::AtLeastOnce)];
+    let (checkpoint, key) = (checkpoint.topic()?, key.topic()?);
+    let filters = [command, confirmed].map(|name| Filter::new(name.as_str()));
+    let [command, confirmed] = filters;
+    let filters = [(command?, Qos::AtLeastOnce), (confirmed?, Qos::AtLeastOnce)];
     let mut map = [(filters[0].0, Class::High); Topics::MAX];
     let mut known = 0;
     for (entry, filter) in map.iter_mut().zip(given.topics.iter()) {
@@ -79,8 +99,19 @@ fn run() -> Result<(), Error> {
 
     let mac_key = MacKey::from_bytes(given.mac_key);
     let mut three = Three::new(&given, epoch);
-    three.make()?;
-    let mut sealer = Sealer::new(&given.policy, keys::NEED, numbers, ring, &mut three, topics[2]);
+    for level in Level::ALL {
+        let id = ring.active(level);
+        three.make(level, id, commands.seed(level, id).unwrap_or(given.key(level).seed))?;
+    }
+    let mut sealer = Sealer::of(
+        readings::forms(given.saying),
+        &given.policy,
+        keys::NEED,
+        numbers,
+        ring,
+        &mut three,
+        topics[2],
+    );
     if given.tagged.contains(&true) {
         sealer.tags = Some(Tags::<TAGS> { classes: given.tagged, ..Tags::new(&mac_key, given.mac_key_id) });
     }
@@ -88,31 +119,33 @@ fn run() -> Result<(), Error> {
     let settings = Settings {
         keepalive_s: given.keepalive_s,
         answer_ms: u64::from(given.answer_ms),
-        filters: &filters,
+        filters: if given.commander.is_some() { &filters } else { &[] },
         first_packet_id: (epoch as u16).wrapping_mul(251).max(1),
         ..Settings::new(given.device)
     };
-    let (mut queue, mut control, mut came, mut flight) = ([0; 2048], [0; 256], [0; 1024], [0; 5120]);
+    let (mut queue, mut control) = ([0; commands::QUEUE], [0; 512]);
+    let (mut came, mut flight) = ([0; commands::CAME], [0; commands::FLIGHT]);
     let mut publisher = Publisher::new(settings, &mut queue, &mut control, &mut came, [&mut flight]);
 
-    let (mut due, mut round, mut space) = (0, 0u32, [0; 8 + 20 * TAGS]);
+    let mut gathered = [0; readings::MEMORY];
+    let mut readings = Readings::new(given.saying, &mut gathered);
+    let (mut read_at, mut round, mut space) = (None::<u64>, 0u32, [0; 8 + 20 * TAGS]);
     loop {
         let now = clock.now();
+        let time = UnixMillis(u64::from(unix_seconds()) * 1000);
         transport.tick(now);
         while let Some(event) =
             publisher.poll(now, epoch.wrapping_mul(0x9e37_79b9) ^ now as u32, &mut transport)
         {
             told(&event);
+            readings.event(&event);
+            commands.event(&event, &mut sealer, time, now, clock.fraction())?;
         }
-        let time = UnixMillis(u64::from(unix_seconds()) * 1000);
-        if now >= due {
-            due = now.saturating_add(u64::from(given.interval_ms));
-            for (i, topic) in topics.into_iter().enumerate() {
-                // Each class half as often as the one below it.
-                if round & ((1 << i) - 1) == 0 {
-                    read(&mut publisher, &map, topic, time, now, round);
-                }
-            }
+        commands.step(&mut publisher, &mut sealer, (key, &map), time, now)?;
+        let interval_ms = u64::from(commands.interval_ms().unwrap_or(given.interval_ms));
+        if read_at.is_none_or(|at| now >= at.saturating_add(interval_ms)) {
+            read_at = Some(now);
+            readings.round(&mut publisher, (topics, &map), time, now, round);
             round = round.wrapping_add(1);
         }
         // No more than signing really has: what is free below this frame.
@@ -121,6 +154,7 @@ fn run() -> Result<(), Error> {
         let (stack, served) = if cfg!(feature = "measure") { stack_of(&mut serve) } else { (0, serve()) };
         if let Some(served) = served {
             told_served(&served);
+            readings.served(&served, now);
             if stack > 0 {
                 line!("{{\"event\":\"measured\",\"stack\":{}}}", stack);
             }
@@ -134,91 +168,10 @@ fn run() -> Result<(), Error> {
     }
 }
 
-/// A reading: how long the device is up, how much memory it has, how many rounds it made.
-fn read(
-    publisher: &mut Publisher<'_, 1>,
-    map: &TopicMap<'_>,
-    topic: Topic<'_>,
-    time: UnixMillis,
-    now: u64,
-    round: u32,
-) {
-    let mut text = Text::EMPTY;
-    let written = reading(&mut text, now, round);
-    let content_type = "application/json";
-    let message =
-        Waiting { time, content_type, ..Waiting::new(map.class(topic), topic, text.as_str().as_bytes()) };
-    let dropped = |ticket: sealstone_mqtt::publisher::Ticket, gone: Waiting<'_>| {
-        line!("{{\"event\":\"dropped\",\"ticket\":{},\"class\":\"{}\"}}", ticket.0, gone.class.name());
-    };
-    if let Err(error) = written.and_then(|()| publisher.push(&message, dropped)) {
-        line!("{{\"event\":\"not queued\",\"class\":\"{}\",\"error\":\"{}\"}}", message.class.name(), error);
-    }
-}
-
+/// How long the device is up, how much memory it has, how many rounds it made.
 fn reading(text: &mut Text, now: u64, round: u32) -> Result<(), Error> {
     text.put("{\"up\":")?.number(now)?;
     text.put(",\"free\":")?.number(free_memory().into())?;
     text.put(",\"round\":")?.number(round.into())?;
     text.put("}").map(|_| ())
-}
-
-fn told(event: &Event<'_>) {
-    match event {
-        Event::Connected { session_present } => {
-            line!("{{\"event\":\"connected\",\"session\":{}}}", session_present)
-        }
-        Event::Disconnected { cause, again_at } => {
-            line!("{{\"event\":\"disconnected\",\"cause\":\"{:?}\",\"again_at\":{}}}", cause, again_at)
-        }
-        Event::Unreachable { tries } => line!("{{\"event\":\"unreachable\",\"tries\":{}}}", tries),
-        Event::Delivered(ticket) => line!("{{\"event\":\"delivered\",\"ticket\":{}}}", ticket.0),
-        Event::Refused(ticket, reason) => {
-            line!("{{\"event\":\"refused\",\"ticket\":{},\"reason\":{}}}", ticket.0, reason)
-        }
-        Event::Subscribed { refused } => line!("{{\"event\":\"subscribed\",\"refused\":{}}}", refused),
-        Event::Received(publish, payload) => {
-            line!("{{\"event\":\"received\",\"topic\":\"{}\",\"bytes\":{}}}", publish.topic, payload.len())
-        }
-        Event::Skipped(len) => line!("{{\"event\":\"skipped\",\"bytes\":{}}}", len),
-        _ => {}
-    }
-}
-
-fn told_served(served: &Served) {
-    match served {
-        Served::Sent(ticket, by, Some(number)) => line!(
-            "{{\"event\":\"sealed\",\"ticket\":{},\"by\":\"{:?}\",\"epoch\":{},\"sequence\":{}}}",
-            ticket.0,
-            by,
-            number.epoch,
-            number.sequence
-        ),
-        Served::Sent(ticket, by, None) => {
-            line!("{{\"event\":\"sealed\",\"ticket\":{},\"by\":\"{:?}\"}}", ticket.0, by)
-        }
-        Served::Refused(ticket, refusal, alert) => line!(
-            "{{\"event\":\"waits\",\"ticket\":{},\"refusal\":\"{:?}\",\"alert\":{}}}",
-            ticket.0,
-            refusal,
-            alert.is_some()
-        ),
-        Served::Failed(ticket, error) => {
-            line!("{{\"event\":\"failed\",\"ticket\":{},\"error\":\"{}\"}}", ticket.0, error)
-        }
-    }
-}
-
-/// Every decision, with what it came from.
-fn chosen(chosen: &Chosen<'_>) {
-    let decision = &chosen.decision;
-    line!(
-        "{{\"event\":\"chosen\",\"topic\":\"{}\",\"class\":\"{}\",\"score\":{},\"free\":{},\"level\":\"{:?}\",\"by\":\"{:?}\"}}",
-        chosen.topic,
-        decision.class.name(),
-        decision.score,
-        chosen.means.free,
-        decision.level,
-        chosen.by
-    );
 }

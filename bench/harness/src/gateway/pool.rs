@@ -126,7 +126,12 @@ impl Pool {
 
     fn entry(&self, device: usize) -> Entry {
         let key = any::SigningKey::from_seed(self.level, &seed(device)).verifying_key();
-        Entry { device: device.to_string(), topics: Vec::new(), keys: vec![KeyEntry::new(KEY, &key)] }
+        Entry {
+            device: device.to_string(),
+            topics: Vec::new(),
+            keys: vec![KeyEntry::new(KEY, &key)],
+            macs: Vec::new(),
+        }
     }
 
     /// All devices in one file of a folder.

@@ -6,12 +6,14 @@ use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 
 use sealstone_mldsa::{Level, OsRandom, any};
+use sealstone_mqtt::commander::Commander;
 use sealstone_mqtt::flash::Flash;
 use sealstone_mqtt::gateway::directory::{Entry, entries};
 use sealstone_mqtt::keyring::KeyRing;
 use sealstone_mqtt::level::Class;
 use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::provision::{Provision, Topics};
+use sealstone_mqtt::rotation::Rotation;
 use sealstone_mqtt::{Filter, KeyId, Number};
 use zeroize::Zeroizing;
 
@@ -37,7 +39,12 @@ pub(crate) fn read(path: &Path, terminal: &mut Terminal) -> Result<Zeroizing<Vec
 /// What it says.
 pub(crate) fn parse<'a>(path: &Path, bytes: &'a [u8]) -> Result<Provision<'a>, Error> {
     Provision::parse(bytes).map_err(|cause| {
-        let hint = "`sealstone mqtt provision` writes such a file";
+        let hint = match cause {
+            sealstone_mqtt::Error::OtherVersion => {
+                "take the device out of the gateway's directory and provision it again: file, flash and entry belong together"
+            }
+            _ => "`sealstone mqtt provision` writes such a file",
+        };
         Error::key(&shown(path), format_args!("not what a device is given: {cause}"), Some(hint))
     })
 }
@@ -71,11 +78,17 @@ pub(crate) fn topics(filters: &[(String, Class)]) -> Result<Vec<u8>, Error> {
     Ok(map)
 }
 
-/// The flash of a device that never ran: two pages for its numbers, two for the ids of its keys (docs/formats/mqtt-device.md).
+/// The flash of a device that never ran: pairs of pages for its numbers, the ids of its keys, what it was told, which commands were let go, their
+/// template, and the seeds of its own keys (docs/formats/mqtt-device.md).
 pub(crate) fn flash(ids: [KeyId; 3]) -> Result<Vec<u8>, Error> {
-    let (mut numbers, mut ring) = (Pages::default(), Pages::default());
-    Numbers::format(&mut numbers, 0).and_then(|()| KeyRing::format(&mut ring, ids)).map_err(too_long)?;
-    Ok([numbers.0, ring.0].concat())
+    let mut pairs: [Pages; 6] = Default::default();
+    let [numbers, ring, told, taken, template, seeds] = &mut pairs;
+    Numbers::format(numbers, 0)
+        .and_then(|()| KeyRing::format(ring, ids))
+        .and_then(|()| Commander::<&any::VerifyingKey, _>::format([told, taken, template]))
+        .and_then(|()| Rotation::format(seeds))
+        .map_err(too_long)?;
+    Ok(pairs.map(|pages| pages.0).concat())
 }
 
 /// Two pages in memory.

@@ -135,6 +135,18 @@ impl Observer for Lines {
                     json!({"alert": kind, "device": alert.device}),
                 )
             }
+            Event::Tags { device, tally, .. } => {
+                let named: Vec<(&str, String)> = tally.named().collect();
+                if named.is_empty() {
+                    return; // all as it should be
+                }
+                let words: Vec<String> =
+                    named.iter().map(|(name, which)| format!("{name} {which}")).collect();
+                let counts: Value =
+                    tally.counts().into_iter().map(|(name, count)| (name, json!(count))).collect();
+                let fields = json!({"device": device, "counts": counts, "messages": named.into_iter().collect::<Value>()});
+                ("tags", format!("{} {}", Safe(device), words.join(", ")), fields)
+            }
             Event::Stopped { owed } => ("stopped", format!("{owed} copies owed"), json!({"owed": owed})),
             _ => return,
         };

@@ -39,7 +39,7 @@ pub(crate) struct Options {
     /// The payload that a detached envelope came with
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     payload: Option<OsString>,
-    /// The directory of devices: then the signature is checked
+    /// The directory of devices: then the signature or the tag is checked
     #[arg(long, value_name = "PATH")]
     directory: Option<PathBuf>,
     /// Where a topic names its device: at the first `+`
@@ -138,8 +138,9 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             terminal.line(format_args!("  {DIM}{label:<10}{DIM:#}  {value}"))?;
         }
         if let Some(device) = &verified {
+            let what = seal_word(envelope.by());
             terminal.line(format_args!(
-                "  {GOOD}the signature is good: key {} of {device}{GOOD:#}",
+                "  {GOOD}the {what} is good: key {} of {device}{GOOD:#}",
                 said.key_id.0
             ))?;
         }
@@ -157,7 +158,7 @@ fn bytes_of(payload: &[u8]) -> String {
     }
 }
 
-/// Checks the signature with the key of the device that the topic names. Returns the device.
+/// Checks the seal with the key of the device that the topic names. Returns the device.
 fn check(
     envelope: &Envelope<'_>,
     topic: Topic<'_>,
@@ -180,21 +181,36 @@ fn check(
         refused(format!("no device {device} is in the directory"), "it was made elsewhere, or forged")
     })?;
     let id = envelope.claimed().key_id;
-    let key = found.key(id).ok_or_else(|| {
-        refused(format!("{device} has no key {}", id.0), "its key is newer, or it is forged")
-    })?;
-    if !key.counts(options::now()) {
+    let unknown = || refused(format!("{device} has no key {}", id.0), "its key is newer, or it is forged");
+    let (counts, verdict) = match envelope.by() {
+        By::Signature(_) => {
+            let key = found.key(id).ok_or_else(unknown)?;
+            let public = key.verifying_key().map_err(Error::Engine)?;
+            (key.counts(options::now()), envelope.verify(&public))
+        }
+        By::Mac => {
+            let mac = found.mac(id).ok_or_else(unknown)?;
+            (mac.counts(options::now()), envelope.verify_mac(mac.key()))
+        }
+    };
+    if !counts {
         return Err(refused(
             format!("key {} of {device} does not count", id.0),
             "it is retired, or announced and not confirmed",
         ));
     }
-    let public = key.verifying_key().map_err(Error::Engine)?;
-    envelope.verify(&public).map_err(|_| {
+    verdict.map_err(|_| {
         refused(
-            "the signature is not good".into(),
+            format!("the {} is not good", seal_word(envelope.by())),
             "something was changed, or it came on another topic, or it is forged",
         )
     })?;
     Ok(device.to_owned())
+}
+
+fn seal_word(by: By) -> &'static str {
+    match by {
+        By::Signature(_) => "signature",
+        By::Mac => "tag",
+    }
 }

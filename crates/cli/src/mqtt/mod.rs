@@ -1,5 +1,6 @@
 //! `sealstone mqtt`: signed messages of devices.
 
+mod commander;
 mod device;
 mod gateway;
 mod inspect;

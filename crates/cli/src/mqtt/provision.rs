@@ -9,12 +9,12 @@ use clap::{Args, ValueEnum};
 use sealstone_mldsa::{Level, OsRandom, Randomness as _};
 use sealstone_mqtt::gateway::directory::{Entry, KeyEntry};
 use sealstone_mqtt::level::{Band, Class, Policy};
-use sealstone_mqtt::provision::{Key, Provision, Topics, first_key_id};
-use sealstone_mqtt::{KeyId, Topic};
+use sealstone_mqtt::provision::{Key, Provision, Saying, Topics, first_key_id};
+use sealstone_mqtt::{Form, KeyId, Topic};
 use serde_json::json;
 use zeroize::Zeroizing;
 
-use super::{device, options};
+use super::{commander, device, options};
 use crate::clock;
 use crate::error::Error;
 use crate::files::{Readers, Target, shown};
@@ -27,6 +27,7 @@ Examples:
   sealstone mqtt provision pump-7                      pump-7.device, pump-7.flash and devices/pump-7.json
   sealstone mqtt provision pump-7 --broker 192.0.2.7:1883 --interval 15m --preset industrial
   sealstone mqtt provision meter-1 --topic 'device/meter-1/telemetry/#' --config gateway.toml
+  sealstone mqtt provision pump-8 --commander devices/control.json      it takes commands that are signed with control's key
 
 The file DEVICE.device goes to the device, and nowhere else: it holds a private key for each level, the key for tags, the name, the \
 broker, the policy by which the device chooses levels, and the classes of topics. DEVICE.flash is the device's flash before its \
@@ -67,6 +68,24 @@ pub(crate) struct Options {
     /// How the device weighs energy, memory and heat
     #[arg(long, value_enum, default_value_t = Preset::Battery)]
     preset: Preset,
+    /// The form of its envelopes: v1, or detached in a user property, which leaves payloads as they are and needs MQTT 5
+    #[arg(long, value_name = "FORM", default_value = "v1", value_parser = ["v1", "detached"])]
+    form: String,
+    /// Readings of the class low in one message, 1 to 64
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=i64::from(Saying::BATCH_MAX)))]
+    batch: u8,
+    /// Say "unchanged" this often of a value that stays the same, and nothing between; each value is said if not given
+    #[arg(long, value_name = "TIME", value_parser = clock::parse_span)]
+    unchanged: Option<Duration>,
+    /// Say such a value in full this often
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = clock::parse_span, requires = "unchanged")]
+    full: Duration,
+    /// Whose commands it takes: an entry of the gateway's directory, whose highest active key counts, or a public key
+    #[arg(long, value_name = "PUB", value_parser = clap::value_parser!(OsString))]
+    commander: Option<OsString>,
+    /// The id of that key: that of the entry if not given, and for a public key 4401, 6501 or 8701
+    #[arg(long, value_name = "ID", requires = "commander")]
+    commander_id: Option<u16>,
     /// Replace the device's files if they are there
     #[arg(long)]
     force: bool,
@@ -102,6 +121,9 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         let what = format!("{name} is in {} already", shown(&file));
         return Err(Error::usage(what, "`sealstone mqtt rotate` gives it a new key"));
     }
+    let commander =
+        options.commander.as_ref().map(|file| commander::read(file, options.commander_id, terminal));
+    let commander = commander.transpose()?;
     let mut policy = match options.preset {
         Preset::Battery => Policy::BATTERY,
         Preset::Mains => Policy::MAINS,
@@ -138,12 +160,14 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         answer_ms: millis("--answer", options.answer)?,
         interval_ms: millis("--interval", options.interval)?,
         policy,
+        saying: saying(options)?,
         topics: Topics::new(&topics).map_err(unfit)?,
+        commander: commander.as_ref().map(commander::Named::key),
     };
     device::write(&given, &out, options.force, terminal)?;
     flash.write(&device::flash(ids)?, Readers::Owner, options.force, terminal)?;
     let keys = ids.iter().zip(&signing).map(|(id, key)| KeyEntry::new(*id, &key.verifying_key())).collect();
-    entries.push(Entry { device: name.clone(), topics: options.topics.clone(), keys });
+    entries.push(Entry { device: name.clone(), topics: options.topics.clone(), keys, macs: vec![] });
     device::write_entries(&file, &entries, terminal)?;
     let (Target::Path(out), Target::Path(flash)) = (&out, &flash) else { return Ok(()) };
     if options.json {
@@ -163,6 +187,23 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     ];
     let width = rows.iter().map(|(path, _)| path.chars().count()).max().unwrap_or(0);
     rows.iter().try_for_each(|(path, what)| terminal.line(format_args!("{path:<width$}  {what}")))
+}
+
+/// How the device says its readings.
+fn saying(options: &Options) -> Result<Saying, Error> {
+    let form = if options.form == "detached" { Form::Detached } else { Form::V1 };
+    let mut saying = Saying { form, batch: options.batch, ..Saying::PLAIN };
+    if let Some(unchanged) = options.unchanged {
+        let seconds = |time: Duration| u16::try_from(time.as_secs()).ok().filter(|seconds| *seconds > 0);
+        let known = seconds(unchanged).zip(seconds(options.full)).filter(|(silence, full)| silence <= full);
+        (saying.silence_s, saying.full_s) = known.ok_or_else(|| {
+            Error::usage(
+                "--unchanged or --full is out of range",
+                "from 1s to 65535s, and --full not less than --unchanged",
+            )
+        })?;
+    }
+    Ok(saying)
 }
 
 /// Milliseconds that a device can wait.

@@ -127,7 +127,7 @@ fn show(publish: &Publish, verdict: &Result<Passed, Reason>, terminal: &mut Term
             let marks: Vec<&str> = passed.marks.names().collect();
             let payload = String::from_utf8_lossy(&passed.payload);
             let by = passed.signer.as_ref().map_or_else(String::new, |signer| {
-                format!("{DIM}  {} key {} of {}{DIM:#}", signer.level, signer.key.0, signer.device)
+                format!("{DIM}  {} key {} of {}{DIM:#}", signer.by.name(), signer.key.0, signer.device)
             });
             let word = match marks.is_empty() {
                 true => format!("{GOOD}genuine{GOOD:#}"),
@@ -159,7 +159,8 @@ fn described(publish: &Publish, verdict: &Result<Passed, Reason>) -> Value {
                 "payload_hex": hex,
                 "device": signer.map(|signer| &*signer.device),
                 "key_id": signer.map(|signer| signer.key.0),
-                "level": signer.map(|signer| signer.level.name()),
+                "seal": signer.map(|signer| if signer.by.level().is_some() { "signature" } else { "tag" }),
+                "level": signer.and_then(|signer| signer.by.level()).map(sealstone_mldsa::Level::name),
                 "form": signer.map(|signer| signer.form.name()),
                 "number": signer.and_then(|signer| signer.number).map(|number| format!("{}.{}", number.epoch, number.sequence)),
                 "time_ms": signer.map(|signer| signer.time.0),

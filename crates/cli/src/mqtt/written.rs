@@ -83,6 +83,16 @@ impl Observer for Written {
             Event::Alert { alert } => sealstone_audit::Event::new(kind("mqtt.alert", true), at(alert.time))
                 .with_name("alert", alert.kind.name())
                 .with("device", &alert.device),
+            Event::Tags { device, tally, now } => {
+                let warning = !tally.contradicted.is_empty() || !tally.uncovered.is_empty();
+                let line = sealstone_audit::Event::new(kind("mqtt.tags", warning), at(*now));
+                let counted = |line: sealstone_audit::Event, (name, count): (&'static str, u64)| match count {
+                    0 => line,
+                    count => line.with_number(name, count),
+                };
+                let line = tally.counts().into_iter().fold(line.with("device", device), counted);
+                tally.named().fold(line, |line, (name, which)| line.with(messages_of(name), &which))
+            }
             Event::Directory { devices } => {
                 begin("mqtt.directory", false).with_number("devices", *devices as u64)
             }
@@ -95,6 +105,15 @@ impl Observer for Written {
             _ => return,
         };
         self.0.note(vec![line], BACKLOG);
+    }
+}
+
+/// The member that names messages beside the one that counts them.
+fn messages_of(name: &str) -> &'static str {
+    match name {
+        "lost" => "lost_messages",
+        "contradicted" => "contradicted_messages",
+        _ => "uncovered_messages",
     }
 }
 

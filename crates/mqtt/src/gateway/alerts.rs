@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use super::config;
 use super::reason::Reason;
+use super::tags::Tally;
 use super::verify::Passed;
 use crate::level::{BANDS, Class};
 use crate::message::UnixMillis;
@@ -12,6 +13,8 @@ use sealstone_mldsa::Level;
 /// A kind of alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AlertKind {
+    /// A number has two tags, one by the gateway's memory and one by the device's signed word: somebody else has the shared key.
+    Contradicted,
     /// A device signed more messages below the default of their class within an hour than the bound allows.
     Downgrades,
     /// Everything that a device signed for so many minutes was below the default: its energy, memory or temperature is low, or
@@ -19,21 +22,32 @@ pub enum AlertKind {
     LowMeans,
     /// A number that was accepted came again.
     Replay,
+    /// Messages with tags were accepted, and no checkpoint of the device names them: it lost its power or its memory of them, or
+    /// somebody else has the shared key.
+    Uncovered,
     /// A message of a device, signed with a key that it does not have.
     UnknownKey,
 }
 
 impl AlertKind {
     /// All kinds.
-    pub const ALL: [AlertKind; 4] =
-        [AlertKind::Downgrades, AlertKind::LowMeans, AlertKind::Replay, AlertKind::UnknownKey];
+    pub const ALL: [AlertKind; 6] = [
+        AlertKind::Contradicted,
+        AlertKind::Downgrades,
+        AlertKind::LowMeans,
+        AlertKind::Replay,
+        AlertKind::Uncovered,
+        AlertKind::UnknownKey,
+    ];
 
     /// The name in topics, logs and metrics.
     pub const fn name(self) -> &'static str {
         match self {
+            AlertKind::Contradicted => "contradicted",
             AlertKind::Downgrades => "downgrades",
             AlertKind::LowMeans => "low-means",
             AlertKind::Replay => "replay",
+            AlertKind::Uncovered => "uncovered",
             AlertKind::UnknownKey => "unknown-key",
         }
     }
@@ -83,8 +97,10 @@ impl Alerts {
     /// A message passed.
     pub(super) fn passed(&mut self, passed: &Passed, now: UnixMillis) -> Option<Alert> {
         let (signer, class) = (passed.signer.as_ref()?, passed.class?);
+        // A tag is no downgrade, and says nothing about means.
+        let level = signer.by.level()?;
         let seen = self.devices.entry(signer.device.clone()).or_default();
-        if signer.level >= default(class) {
+        if level >= default(class) {
             // A class whose default is the least level says nothing about means.
             if default(class) > Level::MlDsa44 {
                 seen.low_since = None;
@@ -108,10 +124,17 @@ impl Alerts {
     /// A message was refused; `device` is in the directory.
     pub(super) fn refused(&mut self, reason: Reason, device: &str, now: UnixMillis) -> Option<Alert> {
         match reason {
+            Reason::Contradicted => self.tell(AlertKind::Contradicted, device, now),
             Reason::Replay => self.tell(AlertKind::Replay, device, now),
             Reason::UnknownKey => self.tell(AlertKind::UnknownKey, device, now),
             _ => None,
         }
+    }
+
+    /// Something became of tags; the device was in the directory when they were accepted.
+    pub(super) fn tags(&mut self, device: &str, tally: &Tally, now: UnixMillis) -> [Option<Alert>; 2] {
+        [(AlertKind::Contradicted, &tally.contradicted), (AlertKind::Uncovered, &tally.uncovered)]
+            .map(|(kind, which)| if which.is_empty() { None } else { self.tell(kind, device, now) })
     }
 
     /// An alert, unless the same was told a short time ago.
@@ -135,10 +158,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::form::Form;
+    use crate::form::{By, Form};
+    use crate::gateway::tags::Tagged;
     use crate::gateway::verify::Signer;
     use crate::gateway::{Config, Marks};
-    use crate::message::{KeyId, Kind};
+    use crate::message::{KeyId, Kind, Number};
 
     fn signed(level: Level, class: Class) -> Passed {
         Passed {
@@ -149,13 +173,14 @@ mod tests {
             signer: Some(Signer {
                 device: "7".into(),
                 key: KeyId(1),
-                level,
+                by: By::Signature(level),
                 form: Form::V1,
                 number: None,
                 time: UnixMillis(0),
                 kind: Kind::Plain,
             }),
             class: Some(class),
+            tags: Tally::default(),
         }
     }
 
@@ -183,22 +208,65 @@ mod tests {
         let minute = |minutes: u64| UnixMillis(10_000_000 + minutes * 60_000);
         assert_eq!(alerts.passed(&low, minute(0)), None);
         assert_eq!(alerts.passed(&signed(Level::MlDsa44, Class::Low), minute(10)), None);
+        assert_eq!(alerts.passed(&low, UnixMillis(minute(30).0 - 1)), None);
         let told = alerts.passed(&low, minute(30)).unwrap();
         assert_eq!((told.kind, &*told.device), (AlertKind::LowMeans, "7"));
         assert_eq!(alerts.passed(&high, minute(31)), None);
         assert_eq!(alerts.passed(&low, minute(200)), None);
+        assert_eq!(alerts.passed(&low, minute(229)), None);
+        assert_eq!(alerts.passed(&low, minute(230)).unwrap().kind, AlertKind::LowMeans);
     }
 
     #[test]
     fn replays_and_unknown_keys_are_told_once_for_each_device() {
         let mut alerts = alerts("");
         let now = UnixMillis(10_000_000);
-        for reason in [Reason::Replay, Reason::UnknownKey] {
-            assert!(alerts.refused(reason, "7", now).is_some());
+        for (reason, kind) in [
+            (Reason::Contradicted, AlertKind::Contradicted),
+            (Reason::Replay, AlertKind::Replay),
+            (Reason::UnknownKey, AlertKind::UnknownKey),
+        ] {
+            let told = alerts.refused(reason, "7", now).unwrap();
+            assert_eq!((told.kind, &*told.device, told.time), (kind, "7", now));
             assert!(alerts.refused(reason, "7", now).is_none());
             assert!(alerts.refused(reason, "8", now).is_some());
         }
         assert!(alerts.refused(Reason::Stale, "7", now).is_none());
+        assert!(alerts.refused(Reason::Replay, "7", UnixMillis(now.0 + 3_599_999)).is_none());
         assert!(alerts.refused(Reason::Replay, "7", UnixMillis(now.0 + 3_600_000)).is_some());
+    }
+
+    #[test]
+    fn tags_that_are_contradicted_or_uncovered_are_told_and_others_are_not() {
+        let mut alerts = alerts("");
+        let now = UnixMillis(10_000_000);
+        let one = Tagged { key: KeyId(17), number: Number { epoch: 1, sequence: 2 } };
+        let good = Tally { covered: 9, lost: vec![one], forgotten: 1, ..Tally::default() };
+        assert_eq!(alerts.tags("7", &good, now), [None, None]);
+        let bad = Tally { contradicted: vec![one], uncovered: vec![one], ..Tally::default() };
+        let kinds = |told: [Option<Alert>; 2]| told.map(|told| told.map(|told| told.kind));
+        let both = [Some(AlertKind::Contradicted), Some(AlertKind::Uncovered)];
+        assert_eq!(kinds(alerts.tags("7", &bad, now)), both);
+        assert_eq!(kinds(alerts.tags("7", &bad, now)), [None, None]);
+        assert_eq!(kinds(alerts.tags("8", &bad, now)), both);
+        let only = Tally { uncovered: vec![one], ..Tally::default() };
+        assert_eq!(kinds(alerts.tags("9", &only, now)), [None, Some(AlertKind::Uncovered)]);
+    }
+
+    /// A tag is no downgrade, in whatever class, and does not say that means are well again.
+    #[test]
+    fn a_tag_says_nothing_about_means() {
+        let mut alerts = alerts("[alerts]\ndowngrades_per_hour = 1\nlow_means_minutes = 30\n");
+        let mut tagged = signed(Level::MlDsa44, Class::Medium);
+        tagged.signer.as_mut().unwrap().by = By::Mac;
+        let minute = |minutes: u64| UnixMillis(10_000_000 + minutes * 60_000);
+        for at in 0..100 {
+            assert_eq!(alerts.passed(&tagged, minute(at)), None);
+        }
+        assert_eq!(alerts.passed(&signed(Level::MlDsa44, Class::Medium), minute(100)), None);
+        assert_eq!(alerts.passed(&tagged, minute(110)), None);
+        // The hour is over, so this is the first downgrade of the next one, half an hour after the first of all.
+        let told = alerts.passed(&signed(Level::MlDsa44, Class::Medium), minute(161)).unwrap();
+        assert_eq!(told.kind, AlertKind::LowMeans);
     }
 }

@@ -111,6 +111,8 @@ pub struct Topics {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Policy {
+    /// How long after a message with a tag a signed checkpoint must have named it, in seconds; then somebody is told.
+    pub checkpoint_within_s: NonZeroU32,
     /// The stance where a device has none of its own.
     pub default: Stance,
     /// The stance of single devices.
@@ -126,8 +128,22 @@ pub struct Policy {
     pub retained: Choice,
     /// Messages whose number is good and whose time is over.
     pub stale: Choice,
+    /// The classes that take tags instead of signatures; without it, `low` where its floor is the least level. Bounds: classes
+    /// whose floor is ML-DSA-44.
+    pub tags: Option<Vec<ClassName>>,
     /// Topics without a class.
     pub unknown_topic: UnknownTopic,
+}
+
+/// A class by its name.
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+#[allow(missing_docs, reason = "see `Class`")]
+pub enum ClassName {
+    Low,
+    Medium,
+    High,
+    Critical,
 }
 
 /// How much must be signed.
@@ -234,6 +250,7 @@ pub struct Rules<'a> {
     filters: Vec<(Filter<'a>, Class)>,
     floors: [Level; 4],
     fresh_ms: [u64; 4],
+    tags: [bool; 4],
 }
 
 impl<'a> Rules<'a> {
@@ -271,6 +288,11 @@ impl<'a> Rules<'a> {
         self.fresh_ms[class as usize]
     }
 
+    /// Whether a class takes tags instead of signatures.
+    pub fn takes_tags(&self, class: Class) -> bool {
+        self.tags[class as usize]
+    }
+
     /// Whether a form is read.
     pub fn takes(&self, form: Form) -> bool {
         self.policy.forms.iter().any(|name| name.form() == form)
@@ -290,6 +312,18 @@ impl FormName {
             FormName::V1 => Form::V1,
             FormName::Cose => Form::Cose,
             FormName::Detached => Form::Detached,
+        }
+    }
+}
+
+impl ClassName {
+    /// The class.
+    pub const fn class(self) -> Class {
+        match self {
+            ClassName::Low => Class::Low,
+            ClassName::Medium => Class::Medium,
+            ClassName::High => Class::High,
+            ClassName::Critical => Class::Critical,
         }
     }
 }
@@ -404,6 +438,7 @@ impl Default for Topics {
 impl Default for Policy {
     fn default() -> Self {
         Policy {
+            checkpoint_within_s: const { NonZeroU32::new(300).unwrap() },
             default: Stance::default(),
             devices: BTreeMap::new(),
             failures_per_minute: const { NonZeroU32::new(60).unwrap() },
@@ -411,6 +446,7 @@ impl Default for Policy {
             no_clock: Choice::Mark,
             retained: Choice::Mark,
             stale: Choice::Refuse,
+            tags: None,
             unknown_topic: UnknownTopic::default(),
         }
     }

@@ -1,19 +1,23 @@
 //! The device directory: which keys are whose, and what each device may publish on.
 //!
-//! One JSON file, or a folder of `.json` files; each holds one device or an array of them (docs/mqtt-gateway.md). It is read
-//! whole or not at all: a file with a fault changes nothing.
+//! One JSON file, or a folder of `.json` files; each holds one device or an array of them (docs/mqtt-gateway.md). Keys that are
+//! shared stand in files of their own (`shared.rs`). It is read whole or not at all: a file with a fault changes nothing.
+
+mod shared;
+mod stamp;
 
 use std::collections::{HashMap, HashSet};
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
-use std::time::SystemTime;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_mldsa::{Level, any};
 use serde::{Deserialize, Serialize};
 
+pub use self::shared::{Mac, MacEntry, mac_text};
+use self::stamp::Stamp;
 use super::Error;
 use super::error::plain;
 use crate::message::{KeyId, UnixMillis};
@@ -23,13 +27,17 @@ use crate::topic::{Filter, Topic};
 #[derive(Debug, Default)]
 pub struct Directory {
     devices: HashMap<Box<str>, Device>,
-    stamp: Vec<(PathBuf, SystemTime, u64)>,
+    /// Of the JSON files.
+    stamps: Vec<Stamp>,
+    /// Of the files with shared keys.
+    shared: Vec<Stamp>,
 }
 
 /// One device.
 #[derive(Debug)]
 pub struct Device {
     keys: Vec<Arc<Key>>,
+    macs: Vec<Arc<Mac>>,
     topics: Vec<Box<str>>,
 }
 
@@ -67,6 +75,9 @@ pub struct Entry {
     pub topics: Vec<String>,
     /// Its keys.
     pub keys: Vec<KeyEntry>,
+    /// Its keys for tags, which it shares with the gateway. No id is there twice, nor one of `keys`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub macs: Vec<MacEntry>,
 }
 
 /// A key as its file has it.
@@ -101,13 +112,28 @@ pub enum StateName {
 impl Directory {
     /// Reads a directory. Errors: `Directory` with the file, what is wrong, and with which device.
     pub fn load(path: &Path) -> Result<Self, Error> {
-        let mut directory = Directory { devices: HashMap::new(), stamp: stamp(path)? };
-        let mut publics = HashSet::new();
-        for (file, ..) in &directory.stamp {
+        let mut directory = Directory { stamps: stamp::of_directory(path)?, ..Directory::default() };
+        let (mut publics, mut marks) = (HashSet::new(), HashSet::new());
+        for Stamp { file, .. } in &directory.stamps {
             let text = fs::read_to_string(file).map_err(|cause| unreadable(file, cause))?;
             for entry in entries(file, &text)? {
                 let fault = |what, hint| Error::Directory { file: file.clone(), what, hint };
-                let device = device(&entry, file)?;
+                let mut device = device(&entry, file)?;
+                for mac in &entry.macs {
+                    let (mac, stamp) = shared::load(mac, &entry, file)?;
+                    if !marks.insert(mac.mark()) {
+                        let what = format!(
+                            "device {:?}, key {}: this shared key is there already",
+                            entry.device, mac.id.0
+                        );
+                        return Err(fault(
+                            what,
+                            "whoever has it could tag as either: every device has its own",
+                        ));
+                    }
+                    directory.shared.push(stamp);
+                    device.macs.push(Arc::new(mac));
+                }
                 if directory.devices.contains_key(entry.device.as_str()) {
                     let what = format!("device {:?} is there twice", entry.device);
                     return Err(fault(what, "a device has one entry, with all of its keys"));
@@ -127,9 +153,17 @@ impl Directory {
         Ok(directory)
     }
 
-    /// Whether the files are others than those that were read, by name, time and length.
+    /// Whether the files are others than those that were read, by name, time, length, mode and inode; those of shared keys too.
     pub fn changed(&self, path: &Path) -> Result<bool, Error> {
-        Ok(stamp(path)? != self.stamp)
+        if stamp::of_directory(path)? != self.stamps {
+            return Ok(true);
+        }
+        for stamp in &self.shared {
+            if Stamp::of(&stamp.file)? != *stamp {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// A device.
@@ -154,26 +188,43 @@ impl Device {
         self.keys.iter().find(|key| key.id == id)
     }
 
+    /// A key for tags.
+    pub fn mac(&self, id: KeyId) -> Option<&Arc<Mac>> {
+        self.macs.iter().find(|mac| mac.id == id)
+    }
+
+    /// All keys that sign.
+    pub fn keys(&self) -> &[Arc<Key>] {
+        &self.keys
+    }
+
     /// Whether the device may publish on a topic that names it.
     pub fn may_publish(&self, topic: Topic<'_>) -> bool {
         let matches = |text: &str| Filter::new(text).is_ok_and(|filter| filter.matches(topic));
         self.topics.is_empty() || self.topics.iter().any(|text| matches(text))
     }
 
-    /// Whether it has a key that counts, so that it can sign.
+    /// Whether it has a key that counts, so that it can sign or tag.
     pub fn can_sign(&self, now: UnixMillis) -> bool {
-        self.keys.iter().any(|key| key.counts(now))
+        self.keys.iter().any(|key| key.counts(now)) || self.macs.iter().any(|mac| mac.state.counts(now))
+    }
+}
+
+impl State {
+    /// Whether what the key seals counts.
+    pub fn counts(self, now: UnixMillis) -> bool {
+        match self {
+            State::Active => true,
+            State::Announced => false,
+            State::Retired(at) => now < at,
+        }
     }
 }
 
 impl Key {
     /// Whether its signatures count.
     pub fn counts(&self, now: UnixMillis) -> bool {
-        match self.state {
-            State::Active => true,
-            State::Announced => false,
-            State::Retired(at) => now < at,
-        }
+        self.state.counts(now)
     }
 
     /// The public key's bytes.
@@ -247,35 +298,26 @@ fn device(entry: &Entry, file: &Path) -> Result<Device, Error> {
             let hint = "a new key has a new id";
             return fault(format!("device {name:?}: key {id} is there twice"), hint);
         }
-        let state = match state {
-            StateName::Active => State::Active,
-            StateName::Announced => State::Announced,
-            StateName::Retired => State::Retired(UnixMillis(retired_at.unwrap_or(0))),
-        };
-        if retired_at.is_some() && !matches!(state, State::Retired(_)) {
-            let hint = "`retired_at` goes with the state `retired`";
-            return fault(format!("device {name:?}, key {id}: `retired_at` without being retired"), hint);
-        }
+        let state = state_of(*state, *retired_at).ok_or_else(|| {
+            let what = format!("device {name:?}, key {id}: `retired_at` without being retired");
+            Error::Directory { file: file.to_owned(), what, hint: RETIRED_HINT }
+        })?;
         keys.push(Arc::new(Key { id: KeyId(*id), level, state, public: public.into() }));
     }
-    Ok(Device { keys, topics: entry.topics.iter().map(|text| text.as_str().into()).collect() })
+    let topics = entry.topics.iter().map(|text| text.as_str().into()).collect();
+    Ok(Device { keys, macs: Vec::with_capacity(entry.macs.len()), topics })
 }
 
-/// The files of a directory in the order of their names, with what tells that they changed.
-fn stamp(path: &Path) -> Result<Vec<(PathBuf, SystemTime, u64)>, Error> {
-    let mut files = vec![path.to_owned()];
-    if path.is_dir() {
-        let listed = fs::read_dir(path).and_then(|listed| listed.collect::<Result<Vec<_>, _>>());
-        files =
-            listed.map_err(|cause| unreadable(path, cause))?.into_iter().map(|entry| entry.path()).collect();
-        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
-        files.sort();
+const RETIRED_HINT: &str = "`retired_at` goes with the state `retired`";
+
+/// None for a time that the state has no use for.
+fn state_of(name: StateName, retired_at: Option<u64>) -> Option<State> {
+    match (name, retired_at) {
+        (StateName::Retired, at) => Some(State::Retired(UnixMillis(at.unwrap_or(0)))),
+        (StateName::Active, None) => Some(State::Active),
+        (StateName::Announced, None) => Some(State::Announced),
+        _ => None,
     }
-    let stamped = files.into_iter().map(|file| {
-        let found = fs::metadata(&file).and_then(|found| Ok((found.modified()?, found.len())));
-        found.map(|(time, len)| (file.clone(), time, len)).map_err(|cause| unreadable(&file, cause))
-    });
-    stamped.collect()
 }
 
 fn unreadable(file: &Path, cause: std::io::Error) -> Error {

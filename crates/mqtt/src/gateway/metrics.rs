@@ -56,6 +56,9 @@ pub fn text(now: &Now) -> String {
     let refused: Vec<(String, u64)> =
         now.refused.iter().map(|(reason, count)| (format!("reason=\"{reason}\""), *count)).collect();
     text.family("sealstone_mqtt_refused_total", "counter", "Messages that were refused", &refused);
+    let tags: Vec<(String, u64)> =
+        now.tags.iter().map(|(state, count)| (format!("state=\"{state}\""), *count)).collect();
+    text.family("sealstone_mqtt_tags_total", "counter", "Messages with tags, and what became of them", &tags);
     let alerts: Vec<(String, u64)> =
         now.alerts.iter().map(|(kind, count)| (format!("kind=\"{kind}\""), *count)).collect();
     text.family("sealstone_mqtt_alerts_total", "counter", "Alerts", &alerts);

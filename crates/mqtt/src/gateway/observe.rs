@@ -3,6 +3,7 @@
 use super::Error;
 use super::alerts::Alert;
 use super::reason::Reason;
+use super::tags::Tally;
 use super::verify::Passed;
 use crate::message::UnixMillis;
 
@@ -51,6 +52,15 @@ pub enum Event<'a> {
         topic: &'a str,
         /// The device that the topic names.
         device: Option<&'a str>,
+        /// When.
+        now: UnixMillis,
+    },
+    /// Something became of tags of a device: a checkpoint named them, or none did.
+    Tags {
+        /// The device.
+        device: &'a str,
+        /// What.
+        tally: &'a Tally,
         /// When.
         now: UnixMillis,
     },

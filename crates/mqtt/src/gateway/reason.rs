@@ -16,6 +16,8 @@ pub enum Reason {
     BelowFloor,
     /// A command of a template: it goes to devices.
     Command,
+    /// A tag that is good, under a number that the device's checkpoint has given to something else: somebody else has the shared key.
+    Contradicted,
     /// The content type beside the envelope is not the signed one.
     ContentType,
     /// The correlation data beside the envelope are not the signed ones.
@@ -80,6 +82,7 @@ impl Reason {
             Reason::BadTopic => "bad-topic",
             Reason::BelowFloor => "below-floor",
             Reason::Command => "command",
+            Reason::Contradicted => "contradicted",
             Reason::ContentType => "content-type",
             Reason::CorrelationData => "correlation-data",
             Reason::Form => "form",

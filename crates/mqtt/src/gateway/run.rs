@@ -19,10 +19,12 @@ use super::link::{Connection, Options, Welcome, Writer};
 use super::observe::{Event, Observer};
 use super::reason::Reason;
 use super::state::Store;
+use super::tags::Tally;
 use super::verify::{Judge, Looked, Passed, Verified};
 use super::watch;
 use super::wire::{Packet, Properties, Publish, Qos, Version};
 use super::workers::{Job, Workers};
+use crate::form::By;
 use crate::message::UnixMillis;
 
 /// Copies that may wait for the broker before no more messages are looked at.
@@ -93,6 +95,7 @@ impl Gateway {
             failures: HashMap::new(),
             dead_letters: Budget::new(self.config.topics.dead_letters_per_second.get(), 1000),
             alerts: Alerts::new(&self.config.alerts),
+            looked_at: UnixMillis(0),
             out: Vec::new(),
         };
         std::thread::scope(|scope| {
@@ -168,6 +171,8 @@ struct Turn<'a> {
     failures: HashMap<Box<str>, Budget>,
     dead_letters: Budget,
     alerts: Alerts,
+    /// When it last looked for tags that nothing has named.
+    looked_at: UnixMillis,
     /// To be written after the commit.
     out: Vec<Packet>,
 }
@@ -207,13 +212,7 @@ impl Turn<'_> {
                 }
             }
             for answer in answers {
-                let outcome = match answer.verified {
-                    Ok(verified) => Outcome::Verified(Box::new(verified)),
-                    Err(reason) => {
-                        self.failures_of(&answer.device).spend(now());
-                        Outcome::Refused(reason)
-                    }
-                };
+                let outcome = self.checked(&answer.device, answer.verified, now());
                 let place =
                     usize::try_from(answer.place.wrapping_sub(self.first_place)).unwrap_or(usize::MAX);
                 if let Some(place) = self.places.get_mut(place) {
@@ -229,6 +228,7 @@ impl Turn<'_> {
                 self.look(now());
             }
             self.settle(now());
+            self.overdue(now());
             if self.store.must_commit() || ending.is_some() {
                 self.store.commit(now())?;
             }
@@ -339,7 +339,7 @@ impl Turn<'_> {
         Ok(())
     }
 
-    /// Looks at what waits, and gives to the workers what is good up to its signature.
+    /// Looks at what waits, and gives to the workers what is good up to its seal. A tag over a short message is checked here.
     fn look(&mut self, now: UnixMillis) {
         let mut jobs = Vec::new();
         while self.places.len() < self.config.workers.queue.get() && self.store.outbox_len() < OUTBOX_MOST {
@@ -349,10 +349,13 @@ impl Turn<'_> {
             let place = self.first_place + self.places.len() as u64;
             let outcome = match judge.look(&publish, &self.store, now) {
                 Err(reason) => Some(Outcome::Refused(reason)),
-                Ok(Looked::Unsigned(passed)) => Some(Outcome::Passed(Box::new(passed))),
+                Ok(Looked::Unsigned(passed)) => Some(Outcome::Passed(passed)),
                 Ok(Looked::Signed(candidate)) => {
                     if self.failures_of(candidate.device()).is_spent(now) {
                         Some(Outcome::Refused(Reason::OverBudget))
+                    } else if candidate.is_quick() {
+                        let device = Box::from(candidate.device());
+                        Some(self.checked(&device, candidate.check(), now))
                     } else {
                         jobs.push(Job { place, candidate });
                         None
@@ -362,6 +365,17 @@ impl Turn<'_> {
             self.places.push_back(Place { epoch, publish, outcome });
         }
         self.workers.add(jobs);
+    }
+
+    /// What came of checking a seal; a bad one counts against its device's topics.
+    fn checked(&mut self, device: &str, verified: Result<Verified, Reason>, now: UnixMillis) -> Outcome {
+        match verified {
+            Ok(verified) => Outcome::Verified(Box::new(verified)),
+            Err(reason) => {
+                self.failures_of(device).spend(now);
+                Outcome::Refused(reason)
+            }
+        }
     }
 
     /// Carries out what is decided, in the order of arrival: so copies are in order, and acknowledgements too (MQTT 5.0, 4.6).
@@ -382,6 +396,9 @@ impl Turn<'_> {
                     self.observer.note(&Event::Passed { message: &passed, now });
                     let alert = self.alerts.passed(&passed, now);
                     self.alert(alert);
+                    if let Some(signer) = &passed.signer {
+                        self.tags(&signer.device, &passed.tags, now);
+                    }
                     let copy = self.copy(passed);
                     let dead = &self.dead;
                     if let Some(id) = self.store.owe(copy, |id| dead.contains(&id)) {
@@ -405,6 +422,29 @@ impl Turn<'_> {
         }
     }
 
+    /// Tells of tags that no checkpoint has named in time.
+    fn overdue(&mut self, now: UnixMillis) {
+        if now.0.abs_diff(self.looked_at.0) < 1000 {
+            return;
+        }
+        self.looked_at = now;
+        let within_ms = u64::from(self.config.policy.checkpoint_within_s.get()) * 1000;
+        for (device, tally) in self.store.overdue(now, within_ms) {
+            self.tags(&device, &tally, now);
+        }
+    }
+
+    /// Tells what became of tags.
+    fn tags(&mut self, device: &str, tally: &Tally, now: UnixMillis) {
+        if tally.is_empty() {
+            return;
+        }
+        self.observer.note(&Event::Tags { device, tally, now });
+        for alert in self.alerts.tags(device, tally, now) {
+            self.alert(alert);
+        }
+    }
+
     /// The clean copy of a message.
     fn copy(&self, passed: Passed) -> Publish {
         let topics = self.rules.topics();
@@ -414,7 +454,10 @@ impl Turn<'_> {
         if let Some(signer) = &passed.signer {
             say("sealstone-device", signer.device.to_string());
             say("sealstone-key", signer.key.0.to_string());
-            say("sealstone-level", signer.level.name().to_owned());
+            say("sealstone-seal", if signer.by == By::Mac { "tag" } else { "signature" }.to_owned());
+            if let Some(level) = signer.by.level() {
+                say("sealstone-level", level.name().to_owned());
+            }
             say("sealstone-kind", signer.kind.name().to_owned());
             if signer.time.is_known() {
                 say("sealstone-time", signer.time.0.to_string());

@@ -1,7 +1,9 @@
 //! What the gateway must not forget: which numbers it accepted, and what it owes to the readers of the clean copies.
 //!
-//! A verified message changes both in one commit: its number is taken, and its clean copy stands in the outbox. Only then is the
-//! broker told that it arrived. The argument why nothing is lost or doubled is in docs/mqtt-gateway.md.
+//! A verified message changes both in one commit: its number is taken, a tag is remembered, and its clean copy stands in the outbox.
+//! Only then is the broker told that it arrived. The argument why nothing is lost or doubled is in docs/mqtt-gateway.md.
+
+mod record;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs::{self, DirBuilder, File, OpenOptions};
@@ -11,10 +13,14 @@ use std::path::{Path, PathBuf};
 
 use super::Error;
 use super::journal::{Journal, frame, framed};
+use super::tags::{Named, Tagged, Tags, Tally};
 use super::verify::Seen;
 use super::wire::{Packet, Publish, Version, head};
+use crate::mac::Checkpointed;
 use crate::message::{KeyId, Number, UnixMillis};
 use crate::replay::{Replay, Window};
+
+use record::Record;
 
 /// Numbers below the highest that a key's window remembers: 64 times this.
 const WORDS: usize = 16;
@@ -40,6 +46,8 @@ pub struct Store {
 struct Memory {
     windows: HashMap<(Box<str>, u16), Window<WORDS>>,
     digests: HashMap<[u8; 32], UnixMillis>,
+    /// By device; what is empty is not there.
+    tags: HashMap<Box<str>, Tags>,
     outbox: BTreeMap<u64, Owed>,
     places: HashMap<u16, u64>,
     next_place: u64,
@@ -221,8 +229,36 @@ impl Store {
         Ok(())
     }
 
+    /// Tags that wait for longer than this for a checkpoint, by device; each is told once.
+    pub fn overdue(&mut self, now: UnixMillis, within_ms: u64) -> Vec<(Box<str>, Tally)> {
+        let until = UnixMillis(now.0.saturating_sub(within_ms));
+        let waits = |tags: &Tags| tags.since().is_some_and(|since| since <= until);
+        let due: Vec<Box<str>> = self
+            .memory
+            .tags
+            .iter()
+            .filter(|(_, tags)| waits(tags))
+            .map(|(device, _)| device.clone())
+            .collect();
+        let tell = |device: Box<str>| {
+            let tally = self.memory.overdue(&device, until);
+            self.record(Record::Told(&device, until));
+            (device, tally)
+        };
+        due.into_iter().map(tell).collect()
+    }
+
+    /// Writes down what is remembered of a device's tags.
+    fn record_tags(&mut self, device: &str) {
+        let empty = Tags::default();
+        let tags = self.memory.tags.get(device).unwrap_or(&empty);
+        self.urgent = true;
+        Record::Tags(device, tags).emit(&mut self.batch);
+    }
+
+    /// That a copy is delivered, or that somebody was told, may be lost: it comes again.
     fn record(&mut self, record: Record<'_>) -> Option<()> {
-        self.urgent |= !matches!(record, Record::Done(_));
+        self.urgent |= !matches!(record, Record::Done(_) | Record::Told(..));
         record.emit(&mut self.batch)
     }
 }
@@ -244,6 +280,36 @@ impl Seen for Store {
         self.record(Record::Digest(digest, until));
         Ok(())
     }
+
+    fn admit(&self, device: &str, tagged: Tagged, named: &Named) -> bool {
+        self.memory.admit(device, tagged, named)
+    }
+
+    fn accept_tag(
+        &mut self,
+        device: &str,
+        tagged: Tagged,
+        named: &Named,
+        now: UnixMillis,
+    ) -> Result<Tally, Replay> {
+        let tally = self.memory.accept_tag(device, tagged, named, now)?;
+        self.record(Record::Tag(device, tagged, *named, now));
+        Ok(tally)
+    }
+
+    fn signed(&mut self, device: &str, number: Number) -> Tally {
+        let tally = self.memory.signed(device, number);
+        if !tally.is_empty() {
+            self.record_tags(device);
+        }
+        tally
+    }
+
+    fn checkpoint(&mut self, device: &str, checkpoint: &Checkpointed<'_>) -> Tally {
+        let tally = self.memory.checkpoint(device, checkpoint);
+        self.record_tags(device);
+        tally
+    }
 }
 
 /// What was accepted, in memory only: for those who read and keep nothing.
@@ -261,6 +327,28 @@ impl Seen for Recent {
 
     fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay> {
         self.0.accept_digest(mu, until, now).map(drop)
+    }
+
+    fn admit(&self, device: &str, tagged: Tagged, named: &Named) -> bool {
+        self.0.admit(device, tagged, named)
+    }
+
+    fn accept_tag(
+        &mut self,
+        device: &str,
+        tagged: Tagged,
+        named: &Named,
+        now: UnixMillis,
+    ) -> Result<Tally, Replay> {
+        self.0.accept_tag(device, tagged, named, now)
+    }
+
+    fn signed(&mut self, device: &str, number: Number) -> Tally {
+        self.0.signed(device, number)
+    }
+
+    fn checkpoint(&mut self, device: &str, checkpoint: &Checkpointed<'_>) -> Tally {
+        self.0.checkpoint(device, checkpoint)
     }
 }
 
@@ -285,6 +373,53 @@ impl Memory {
 
     fn accept(&mut self, device: &str, key: KeyId, number: Number) -> Result<(), Replay> {
         self.windows.entry((device.into(), key.0)).or_insert(Window::EMPTY).accept(number)
+    }
+
+    fn admit(&self, device: &str, tagged: Tagged, named: &Named) -> bool {
+        self.tags.get(device).is_none_or(|tags| tags.admit(tagged, named))
+    }
+
+    fn accept_tag(
+        &mut self,
+        device: &str,
+        tagged: Tagged,
+        named: &Named,
+        now: UnixMillis,
+    ) -> Result<Tally, Replay> {
+        self.accept(device, tagged.key, tagged.number)?;
+        Ok(self.take_tag(device, tagged, *named, now))
+    }
+
+    fn take_tag(&mut self, device: &str, tagged: Tagged, named: Named, now: UnixMillis) -> Tally {
+        let tally = self.tags.entry(device.into()).or_default().take(tagged, named, now);
+        self.tidy(device);
+        tally
+    }
+
+    fn signed(&mut self, device: &str, number: Number) -> Tally {
+        let tally = self.tags.get_mut(device).map(|tags| tags.signed(number)).unwrap_or_default();
+        if !tally.is_empty() {
+            self.tidy(device);
+        }
+        tally
+    }
+
+    fn checkpoint(&mut self, device: &str, checkpoint: &Checkpointed<'_>) -> Tally {
+        let window = self.windows.get(&(device.into(), checkpoint.key_id.0));
+        let is_taken = |number| window.is_some_and(|window| window.check(number).is_err());
+        let tally = self.tags.entry(device.into()).or_default().reconcile(checkpoint, is_taken);
+        self.tidy(device);
+        tally
+    }
+
+    fn overdue(&mut self, device: &str, until: UnixMillis) -> Tally {
+        self.tags.get_mut(device).map(|tags| tags.overdue(until)).unwrap_or_default()
+    }
+
+    fn tidy(&mut self, device: &str) {
+        if self.tags.get(device).is_some_and(Tags::is_empty) {
+            self.tags.remove(device);
+        }
     }
 
     fn owe(&mut self, publish: Publish) {
@@ -323,6 +458,16 @@ impl Memory {
                 Record::Window(device, key, window) => {
                     self.windows.insert((device.into(), key.0), *window);
                 }
+                Record::Tag(device, tagged, named, at) => {
+                    let _ = self.accept(device, tagged.key, tagged.number);
+                    self.take_tag(device, tagged, named, at);
+                }
+                Record::Tags(..) => return None,
+                Record::TagsRead(device, tags) => {
+                    self.tags.insert(device.into(), tags);
+                    self.tidy(device);
+                }
+                Record::Told(device, until) => drop(self.overdue(device, until)),
             }
         }
         Some(())
@@ -336,6 +481,9 @@ impl Memory {
         }
         for (digest, until) in &self.digests {
             Record::Digest(*digest, *until).emit(&mut records);
+        }
+        for (device, tags) in &self.tags {
+            Record::Tags(device, tags).emit(&mut records);
         }
         for owed in self.outbox.values() {
             Record::Owed(&owed.publish).emit(&mut records);
@@ -365,105 +513,6 @@ impl Memory {
 
 /// Behind the last record of a snapshot, which so has a byte even where there is nothing to remember.
 const END: u8 = 0xff;
-
-/// A change.
-enum Record<'a> {
-    Number(&'a str, KeyId, Number),
-    Digest([u8; 32], UnixMillis),
-    Owed(&'a Publish),
-    OwedBytes(&'a [u8]),
-    Received(u16),
-    Done(u16),
-    Window(&'a str, KeyId, Box<Window<WORDS>>),
-}
-
-impl<'a> Record<'a> {
-    /// None where a name or a packet is longer than MQTT allows, which was checked where it came in.
-    fn emit(&self, out: &mut Vec<u8>) -> Option<()> {
-        let named = |out: &mut Vec<u8>, kind: u8, device: &str, key: KeyId| {
-            let len = u16::try_from(device.len()).ok()?;
-            out.push(kind);
-            out.extend(len.to_be_bytes());
-            out.extend(device.as_bytes());
-            out.extend(key.0.to_be_bytes());
-            Some(())
-        };
-        match self {
-            Record::Number(device, key, number) => {
-                named(out, 1, device, *key)?;
-                out.extend(number.epoch.to_be_bytes());
-                out.extend(number.sequence.to_be_bytes());
-            }
-            Record::Digest(digest, until) => {
-                out.push(2);
-                out.extend(digest);
-                out.extend(until.0.to_be_bytes());
-            }
-            Record::Owed(publish) => {
-                let mut bytes = Vec::new();
-                Packet::Publish(Box::new((*publish).clone())).emit(Version::V5, &mut bytes).ok()?;
-                out.push(3);
-                out.extend((bytes.len() as u32).to_be_bytes());
-                out.extend(bytes);
-            }
-            Record::OwedBytes(_) => return None,
-            Record::Received(id) => {
-                out.push(4);
-                out.extend(id.to_be_bytes());
-            }
-            Record::Done(id) => {
-                out.push(5);
-                out.extend(id.to_be_bytes());
-            }
-            Record::Window(device, key, window) => {
-                named(out, 6, device, *key)?;
-                window.words().for_each(|word| out.extend(word.to_be_bytes()));
-            }
-        }
-        Some(())
-    }
-
-    fn parse(rest: &mut &'a [u8]) -> Option<Self> {
-        match take::<1>(rest)? {
-            [1] => {
-                let (device, key) = device_and_key(rest)?;
-                let number = Number {
-                    epoch: u32::from_be_bytes(take(rest)?),
-                    sequence: u32::from_be_bytes(take(rest)?),
-                };
-                Some(Record::Number(device, key, number))
-            }
-            [2] => Some(Record::Digest(take(rest)?, UnixMillis(u64::from_be_bytes(take(rest)?)))),
-            [3] => {
-                let len = u32::from_be_bytes(take(rest)?) as usize;
-                let (bytes, after) = rest.split_at_checked(len)?;
-                *rest = after;
-                Some(Record::OwedBytes(bytes))
-            }
-            [4] => Some(Record::Received(u16::from_be_bytes(take(rest)?))),
-            [5] => Some(Record::Done(u16::from_be_bytes(take(rest)?))),
-            [6] => {
-                let (device, key) = device_and_key(rest)?;
-                let mut words = std::iter::from_fn(|| take(rest).map(u64::from_be_bytes));
-                Some(Record::Window(device, key, Box::new(Window::from_words(&mut words)?)))
-            }
-            _ => None,
-        }
-    }
-}
-
-fn device_and_key<'a>(rest: &mut &'a [u8]) -> Option<(&'a str, KeyId)> {
-    let len = u16::from_be_bytes(take(rest)?);
-    let (device, after) = rest.split_at_checked(usize::from(len))?;
-    *rest = after;
-    Some((std::str::from_utf8(device).ok()?, KeyId(u16::from_be_bytes(take(rest)?))))
-}
-
-fn take<const N: usize>(rest: &mut &[u8]) -> Option<[u8; N]> {
-    let (taken, after) = rest.split_first_chunk()?;
-    *rest = after;
-    Some(*taken)
-}
 
 fn create(path: &Path) -> std::io::Result<File> {
     OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path)

@@ -5,8 +5,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::alerts::{Alert, AlertKind};
 use super::observe::{Event, Observer};
+use crate::form::By;
 use crate::message::UnixMillis;
-use sealstone_mldsa::Level;
 
 /// Seconds of the chart.
 pub const SECONDS: usize = 120;
@@ -40,6 +40,8 @@ pub struct Now {
     pub delivered: (u64, u64),
     /// Refused messages by reason.
     pub refused: BTreeMap<&'static str, u64>,
+    /// Messages with tags: those that were `taken`, and what became of them, by the names of [`super::Tally::counts`].
+    pub tags: BTreeMap<&'static str, u64>,
     /// Alerts by kind.
     pub alerts: BTreeMap<&'static str, u64>,
     /// The latest alerts, latest first.
@@ -57,12 +59,14 @@ pub struct Now {
 pub struct Device {
     /// When a message of it passed.
     pub seen: UnixMillis,
-    /// Its level then.
-    pub level: Option<Level>,
+    /// What sealed it.
+    pub by: Option<By>,
     /// Messages that passed.
     pub passed: u64,
     /// Messages on its topics that were refused, by reason.
     pub refused: BTreeMap<&'static str, u64>,
+    /// What became of its tags.
+    pub tags: BTreeMap<&'static str, u64>,
 }
 
 impl Default for UnixMillis {
@@ -132,8 +136,11 @@ impl Observer for Status {
                 }
                 if let Some(signer) = &message.signer {
                     let device = status.devices.entry(signer.device.clone()).or_default();
-                    (device.seen, device.level) = (*now, Some(signer.level));
+                    (device.seen, device.by) = (*now, Some(signer.by));
                     device.passed += 1;
+                    if signer.by == By::Mac {
+                        *status.tags.entry("taken").or_default() += 1;
+                    }
                 }
             }
             Event::Refused { reason, device, now, .. } => {
@@ -141,6 +148,15 @@ impl Observer for Status {
                 *status.refused.entry(reason.name()).or_default() += 1;
                 if let Some(device) = device.and_then(|device| status.devices.get_mut(device)) {
                     *device.refused.entry(reason.name()).or_default() += 1;
+                }
+            }
+            Event::Tags { device, tally, .. } => {
+                let counts = tally.counts().into_iter().filter(|(_, count)| *count > 0);
+                for (name, count) in counts {
+                    *status.tags.entry(name).or_default() += count;
+                    if let Some(device) = status.devices.get_mut(*device) {
+                        *device.tags.entry(name).or_default() += count;
+                    }
                 }
             }
             Event::Delivered => status.delivered.0 += 1,

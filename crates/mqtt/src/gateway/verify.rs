@@ -1,7 +1,7 @@
 //! From a received PUBLISH to a verdict, in three steps that hold no clock and no socket.
 //!
 //! 1. [`Judge::look`]: everything that costs little: the form, the device, its key, the level, the floor, the time, the number.
-//! 2. [`Candidate::check`], or many at a time in the workers: the signature.
+//! 2. [`Candidate::check`], or many at a time in the workers: the signature, or the tag.
 //! 3. [`Judge::accept`]: the number is taken, once, and the message becomes a [`Passed`].
 //!
 //! A forged message is refused at 2 at the latest, and has changed nothing that is remembered.
@@ -13,11 +13,13 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_mldsa::{Mu, any};
 
 use super::config::{Choice, Rules, Stance};
-use super::directory::{Device, Directory, Key, State};
+use super::directory::{Device, Directory, Key, Mac, State};
 use super::reason::{Marks, Reason};
+use super::tags::{Named, Tagged, Tally};
 use super::wire::{Properties, Publish};
 use crate::form::{By, Form};
 use crate::level::Class;
+use crate::mac::Checkpointed;
 use crate::message::{KeyId, Kind, Number, UnixMillis};
 use crate::open::{self, Envelope};
 use crate::replay::Replay;
@@ -25,6 +27,10 @@ use crate::topic::Topic;
 
 /// The user property that has the signature of a detached envelope (docs/formats/mqtt.md).
 pub const SIGNATURE_PROPERTY: &str = "sealstone";
+
+/// The longest payload whose tag the loop itself checks: some ten microseconds, about what it takes to hand a message to another
+/// thread and to be told of it. A longer one would keep the others waiting.
+const QUICK_BYTES: usize = 4096;
 
 /// What was accepted before.
 pub trait Seen {
@@ -34,6 +40,20 @@ pub trait Seen {
     fn accept(&mut self, device: &str, key: KeyId, number: Number) -> Result<(), Replay>;
     /// Accepts a message that has no number, by its μ, once until a time.
     fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay>;
+    /// Whether a message may have this tag: no checkpoint of the device has named another one for its number.
+    fn admit(&self, device: &str, tagged: Tagged, named: &Named) -> bool;
+    /// Accepts the number of a message with a tag, once, and remembers the tag until a checkpoint names it.
+    fn accept_tag(
+        &mut self,
+        device: &str,
+        tagged: Tagged,
+        named: &Named,
+        now: UnixMillis,
+    ) -> Result<Tally, Replay>;
+    /// A signature of the device has this number: no tag has it.
+    fn signed(&mut self, device: &str, number: Number) -> Tally;
+    /// Holds the tags that were accepted beside those that a signed checkpoint of the device names.
+    fn checkpoint(&mut self, device: &str, checkpoint: &Checkpointed<'_>) -> Tally;
 }
 
 /// What a message is judged by.
@@ -49,12 +69,12 @@ pub struct Judge<'a> {
 #[derive(Debug)]
 pub enum Looked {
     /// Unsigned, and it may be.
-    Unsigned(Passed),
-    /// Everything is good but the signature, which nobody has checked yet.
+    Unsigned(Box<Passed>),
+    /// Everything is good but the seal, which nobody has checked yet.
     Signed(Candidate),
 }
 
-/// A message whose signature is to be checked.
+/// A message whose signature or tag is to be checked.
 #[derive(Debug)]
 pub struct Candidate {
     publish: Arc<Publish>,
@@ -62,16 +82,34 @@ pub struct Candidate {
     apart: Option<Vec<u8>>,
     form: Form,
     device: Box<str>,
-    key: Arc<Key>,
+    key: Held,
     class: Class,
     marks: Marks,
     /// Until when a message without a number can be replayed.
     until: UnixMillis,
 }
 
-/// A candidate whose signature is good.
+/// What a seal is checked with.
+#[derive(Clone, Debug)]
+pub(super) enum Held {
+    /// A public key.
+    Key(Arc<Key>),
+    /// A shared key.
+    Mac(Arc<Mac>),
+}
+
+/// A candidate whose seal is good.
 #[derive(Debug)]
-pub struct Verified(Candidate, Mu);
+pub struct Verified(Candidate, Good);
+
+/// What a good seal leaves behind.
+#[derive(Debug)]
+enum Good {
+    /// What was signed.
+    Signature(Mu),
+    /// The first bytes of a tag.
+    Tag(Named),
+}
 
 /// A message that passes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -88,6 +126,8 @@ pub struct Passed {
     pub signer: Option<Signer>,
     /// Its class; none for an unsigned message on a topic without one.
     pub class: Option<Class>,
+    /// What became of tags by it: those that a checkpoint names, or one that it pushed out.
+    pub tags: Tally,
 }
 
 /// Who signed a message, and what was signed beside it.
@@ -97,8 +137,8 @@ pub struct Signer {
     pub device: Box<str>,
     /// Which of its keys.
     pub key: KeyId,
-    /// The key's level.
-    pub level: sealstone_mldsa::Level,
+    /// With what: a signature, which anybody can check, or a tag, which the gateway alone could, and could have made.
+    pub by: By,
     /// The form.
     pub form: Form,
     /// Epoch and sequence.
@@ -118,12 +158,12 @@ impl Judge<'_> {
         now: UnixMillis,
     ) -> Result<Passed, Reason> {
         match self.look(publish, seen, now)? {
-            Looked::Unsigned(passed) => Ok(passed),
+            Looked::Unsigned(passed) => Ok(*passed),
             Looked::Signed(candidate) => self.accept(candidate.check()?, seen, now),
         }
     }
 
-    /// Everything that can be said before the signature is checked.
+    /// Everything that can be said before the seal is checked.
     pub fn look(&self, publish: &Arc<Publish>, seen: &impl Seen, now: UnixMillis) -> Result<Looked, Reason> {
         let topic = Topic::new(&publish.topic).map_err(|_| Reason::BadTopic)?;
         if publish.topic.ends_with("/$sig") {
@@ -145,16 +185,37 @@ impl Judge<'_> {
     /// Takes the number of a verified message, once.
     pub fn accept(
         &self,
-        Verified(candidate, mu): Verified,
+        Verified(candidate, good): Verified,
         seen: &mut impl Seen,
         now: UnixMillis,
     ) -> Result<Passed, Reason> {
         let repeated = |replay| repeated(replay, &candidate.publish);
         let topic = Topic::new(&candidate.publish.topic).map_err(|_| Reason::BadTopic)?;
         let said = *candidate.envelope(topic)?.claimed();
-        match said.number {
-            Some(number) => seen.accept(&candidate.device, candidate.key.id, number).map_err(repeated)?,
-            None => seen.accept_digest(mu.as_bytes(), candidate.until, now).map_err(repeated)?,
+        let checkpoint = checkpoint(&said)?;
+        let (device, key) = (&*candidate.device, candidate.key.id());
+        let mut tags = Tally::default();
+        match (said.number, good) {
+            (Some(number), Good::Signature(_)) => {
+                seen.accept(device, key, number).map_err(repeated)?;
+                tags = seen.signed(device, number);
+            }
+            (None, Good::Signature(mu)) => {
+                seen.accept_digest(mu.as_bytes(), candidate.until, now).map_err(repeated)?
+            }
+            (Some(number), Good::Tag(named)) => {
+                self.unsigned_number(seen, device, number).map_err(repeated)?;
+                let tagged = Tagged { key, number };
+                if !seen.admit(device, tagged, &named) {
+                    return Err(Reason::Contradicted);
+                }
+                tags = seen.accept_tag(device, tagged, &named, now).map_err(repeated)?;
+            }
+            // Each form that holds tags holds numbers.
+            (None, Good::Tag(_)) => return Err(Reason::NoNumber),
+        }
+        if let Some(checkpoint) = checkpoint {
+            tags = tags.and(seen.checkpoint(device, &checkpoint));
         }
         let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let correlation = said.correlation_data;
@@ -170,14 +231,15 @@ impl Judge<'_> {
             marks: candidate.marks,
             signer: Some(Signer {
                 device: candidate.device.clone(),
-                key: candidate.key.id,
-                level: candidate.key.level,
+                key,
+                by: candidate.key.by(),
                 form: candidate.form,
                 number: said.number,
                 time: said.time,
                 kind: said.kind,
             }),
             class: Some(candidate.class),
+            tags,
         })
     }
 
@@ -205,7 +267,7 @@ impl Judge<'_> {
             Some(0x00) => open::unsigned(&publish.payload).map_err(Reason::Malformed)?,
             _ => &publish.payload,
         };
-        Ok(Looked::Unsigned(Passed {
+        Ok(Looked::Unsigned(Box::new(Passed {
             topic: publish.topic.clone(),
             payload: payload.to_vec(),
             properties: Properties {
@@ -217,7 +279,8 @@ impl Judge<'_> {
             marks: Marks { unsigned: true, retained: publish.retain, ..Marks::default() },
             signer: None,
             class: Some(class),
-        }))
+            tags: Tally::default(),
+        })))
     }
 
     #[allow(clippy::too_many_arguments, reason = "what the first look has found so far")]
@@ -238,10 +301,50 @@ impl Judge<'_> {
         let said = *envelope.claimed();
         let class = self.rules.class(topic).ok_or(Reason::UnknownTopic)?;
         let known: &Device = self.directory.device(device).ok_or(Reason::UnknownDevice)?;
-        let key = known.key(said.key_id).ok_or(Reason::UnknownKey)?;
-        let level = match envelope.by() {
-            By::Signature(level) => level,
-            By::Mac => return Err(Reason::Tag),
+        let key = match envelope.by() {
+            By::Signature(level) => self.signature_key(known, &said, level, class, now)?,
+            By::Mac => self.shared_key(known, &said, class, now)?,
+        };
+        if !known.may_publish(topic) {
+            return Err(Reason::NotItsTopic);
+        }
+        if checkpoint(&said)?.is_some_and(|named| known.mac(named.key_id).is_none()) {
+            return Err(Reason::UnknownKey);
+        }
+        uncontradicted(&publish.properties, &said, form)?;
+        let fresh_ms = self.rules.fresh_ms(class);
+        let marks = self.timely(&said, publish.retain, fresh_ms, now)?;
+        if let Some(number) = said.number {
+            let repeated = |replay| repeated(replay, publish);
+            seen.check(device, said.key_id, number).map_err(repeated)?;
+            if let Held::Mac(_) = key {
+                self.unsigned_number(seen, device, number).map_err(repeated)?;
+            }
+        }
+        let until = UnixMillis(said.time.0.saturating_add(fresh_ms));
+        Ok(Candidate {
+            publish: Arc::clone(publish),
+            apart,
+            form,
+            device: device.into(),
+            key,
+            class,
+            marks,
+            until,
+        })
+    }
+
+    /// The key of a signature.
+    fn signature_key(
+        &self,
+        known: &Device,
+        said: &crate::Message<'_>,
+        level: sealstone_mldsa::Level,
+        class: Class,
+        now: UnixMillis,
+    ) -> Result<Held, Reason> {
+        let Some(key) = known.key(said.key_id) else {
+            return Err(if known.mac(said.key_id).is_some() { Reason::Level } else { Reason::UnknownKey });
         };
         if level != key.level {
             return Err(Reason::Level);
@@ -254,26 +357,35 @@ impl Judge<'_> {
         if level < self.rules.floor(class) {
             return Err(Reason::BelowFloor);
         }
-        if !known.may_publish(topic) {
-            return Err(Reason::NotItsTopic);
+        Ok(Held::Key(Arc::clone(key)))
+    }
+
+    /// The key of a tag, where the class takes tags. A checkpoint is what makes up for tags, so it has none itself.
+    fn shared_key(
+        &self,
+        known: &Device,
+        said: &crate::Message<'_>,
+        class: Class,
+        now: UnixMillis,
+    ) -> Result<Held, Reason> {
+        if !self.rules.takes_tags(class) || said.kind == Kind::Checkpoint {
+            return Err(Reason::Tag);
         }
-        uncontradicted(&publish.properties, &said, form)?;
-        let fresh_ms = self.rules.fresh_ms(class);
-        let marks = self.timely(&said, publish.retain, fresh_ms, now)?;
-        if let Some(number) = said.number {
-            seen.check(device, said.key_id, number).map_err(|replay| repeated(replay, publish))?;
+        match known.mac(said.key_id) {
+            Some(mac) if mac.counts(now) => Ok(Held::Mac(Arc::clone(mac))),
+            Some(_) => Err(Reason::KeyRetired),
+            None if known.key(said.key_id).is_some() => Err(Reason::Level),
+            None => Err(Reason::UnknownKey),
         }
-        let until = UnixMillis(said.time.0.saturating_add(fresh_ms));
-        Ok(Candidate {
-            publish: Arc::clone(publish),
-            apart,
-            form,
-            device: device.into(),
-            key: Arc::clone(key),
-            class,
-            marks,
-            until,
-        })
+    }
+
+    /// A device gives each number to one message, whatever seals it: a tag has none that a signature has taken. The other way
+    /// round a signature passes, so that whoever has the shared key keeps no signature out.
+    fn unsigned_number(&self, seen: &impl Seen, device: &str, number: Number) -> Result<(), Replay> {
+        let known = self.directory.device(device);
+        let taken = |key: &Arc<Key>| seen.check(device, key.id, number) == Err(Replay::Seen);
+        let taken = known.is_some_and(|known| known.keys().iter().any(taken));
+        if taken { Err(Replay::Seen) } else { Ok(()) }
     }
 
     /// The time of a message beside now. Without a number there is no mark: the time is all that stops a replay.
@@ -319,9 +431,17 @@ impl Candidate {
         &self.device
     }
 
-    /// The key that must have signed it.
-    pub fn key(&self) -> &Arc<Key> {
-        &self.key
+    /// The public key that must have signed it; none for a tag.
+    pub(super) fn public_key(&self) -> Option<&Arc<Key>> {
+        match &self.key {
+            Held::Key(key) => Some(key),
+            Held::Mac(_) => None,
+        }
+    }
+
+    /// Whether it takes less to check it than to hand it over: a tag over a short message.
+    pub(super) fn is_quick(&self) -> bool {
+        self.public_key().is_none() && self.publish.payload.len() <= QUICK_BYTES
     }
 
     /// The PUBLISH that it came in.
@@ -329,13 +449,23 @@ impl Candidate {
         &self.publish
     }
 
-    /// Checks the signature. Errors: `BadSignature`.
+    /// Checks the seal. Errors: `BadSignature`.
     pub fn check(self) -> Result<Verified, Reason> {
-        let key = self.key.verifying_key().map_err(|_| Reason::BadSignature)?;
-        let (mu, signature) = self.claim(&key.expand())?;
-        match key.verify_mu(&mu, &signature) {
-            Ok(()) => Ok(Verified(self, mu)),
-            Err(_) => Err(Reason::BadSignature),
+        match &self.key {
+            Held::Key(key) => {
+                let key = Arc::clone(key).verifying_key().map_err(|_| Reason::BadSignature)?;
+                let (mu, signature) = self.claim(&key.expand())?;
+                let verdict = key.verify_mu(&mu, &signature);
+                self.believed_after(mu, verdict)
+            }
+            Held::Mac(mac) => {
+                let mac = Arc::clone(mac);
+                let topic = Topic::new(&self.publish.topic).map_err(|_| Reason::BadTopic)?;
+                let envelope = self.envelope(topic)?;
+                envelope.verify_mac(mac.key()).map_err(|_| Reason::BadSignature)?;
+                let named = *envelope.seal().first_chunk().ok_or(Reason::BadSignature)?;
+                Ok(Verified(self, Good::Tag(named)))
+            }
         }
     }
 
@@ -343,8 +473,8 @@ impl Candidate {
     pub(super) fn claim(&self, key: &any::ExpandedVerifyingKey) -> Result<(Mu, any::Signature), Reason> {
         let topic = Topic::new(&self.publish.topic).map_err(|_| Reason::BadTopic)?;
         let envelope = self.envelope(topic)?;
-        let signature =
-            any::Signature::decode(self.key.level, envelope.seal()).map_err(|_| Reason::BadSignature)?;
+        let level = envelope.by().level().ok_or(Reason::BadSignature)?;
+        let signature = any::Signature::decode(level, envelope.seal()).map_err(|_| Reason::BadSignature)?;
         Ok((envelope.mu(key.message(envelope.covered().context())), signature))
     }
 
@@ -355,7 +485,7 @@ impl Candidate {
         verdict: Result<(), sealstone_mldsa::Error>,
     ) -> Result<Verified, Reason> {
         verdict.map_err(|_| Reason::BadSignature)?;
-        Ok(Verified(self, mu))
+        Ok(Verified(self, Good::Signature(mu)))
     }
 
     fn envelope<'s>(&'s self, topic: Topic<'s>) -> Result<Envelope<'s>, Reason> {
@@ -363,10 +493,34 @@ impl Candidate {
     }
 }
 
+impl Held {
+    fn id(&self) -> KeyId {
+        match self {
+            Held::Key(key) => key.id,
+            Held::Mac(mac) => mac.id,
+        }
+    }
+
+    fn by(&self) -> By {
+        match self {
+            Held::Key(key) => By::Signature(key.level),
+            Held::Mac(_) => By::Mac,
+        }
+    }
+}
+
 impl Verified {
     /// The PUBLISH that it came in.
     pub fn publish(&self) -> &Arc<Publish> {
         &self.0.publish
+    }
+}
+
+/// What a checkpoint names; none for other kinds. Errors: `Malformed`.
+fn checkpoint<'m>(said: &crate::Message<'m>) -> Result<Option<Checkpointed<'m>>, Reason> {
+    match said.kind {
+        Kind::Checkpoint => Checkpointed::parse(said.payload).map(Some).map_err(Reason::Malformed),
+        _ => Ok(None),
     }
 }
 

@@ -1,5 +1,5 @@
 //! Signatures beside the network: threads that take what waits, many at a time, and verify it in batches by level, so that eight
-//! and more share the engine's vector lanes.
+//! and more share the engine's vector lanes. Tags over long messages come here too.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -7,6 +7,7 @@ use std::thread::JoinHandle;
 
 use sealstone_mldsa::{CpuEngine, Engine, ExpandedVerifyingKey, Mu, ParameterSet, Signature, VerifyJob, any};
 
+use super::directory::Key;
 use super::reason::Reason;
 use super::verify::{Candidate, Verified};
 
@@ -107,12 +108,15 @@ impl Shared {
         }
     }
 
-    /// Every job gets its answer; those that have a key and a signature of the right length get it from the engine.
+    /// Every job gets its answer; those with a tag at once, those that have a key and a signature of the right length get it from the engine.
     fn verify(&self, engine: CpuEngine, jobs: Vec<Job>) -> Vec<Answer> {
+        let (tagged, jobs): (Vec<_>, Vec<_>) =
+            jobs.into_iter().partition(|job| job.candidate.public_key().is_none());
         let mut batches = Batches::default();
         let mut claims = Vec::with_capacity(jobs.len());
         for (at, job) in jobs.iter().enumerate() {
-            let claim = self.key(&job.candidate).and_then(|key| {
+            let claim = job.candidate.public_key().ok_or(Reason::BadSignature);
+            let claim = claim.and_then(|key| self.expanded(key)).and_then(|key| {
                 let (mu, signature) = job.candidate.claim(&key)?;
                 batches.add(at, key, mu.clone(), signature);
                 Ok(mu)
@@ -124,21 +128,25 @@ impl Shared {
                 *place = verdict;
             }
         }
+        let checked = tagged.into_iter().map(|Job { place, candidate }| {
+            let device = candidate.device().into();
+            Answer { place, device, verified: candidate.check() }
+        });
         let answered = jobs.into_iter().zip(claims).map(|(Job { place, candidate }, claim)| {
             let device = candidate.device().into();
             let verified = claim.and_then(|(mu, verdict)| candidate.believed_after(mu, verdict));
             Answer { place, device, verified }
         });
-        answered.collect()
+        checked.chain(answered).collect()
     }
 
-    fn key(&self, candidate: &Candidate) -> Result<Arc<any::ExpandedVerifyingKey>, Reason> {
-        if let Some(key) = lock(&self.keys).find(candidate.key().public()) {
-            return Ok(key);
+    fn expanded(&self, key: &Key) -> Result<Arc<any::ExpandedVerifyingKey>, Reason> {
+        if let Some(known) = lock(&self.keys).find(key.public()) {
+            return Ok(known);
         }
-        let key = candidate.key().verifying_key().map_err(|_| Reason::BadSignature)?;
-        let expanded = Arc::new(key.expand());
-        lock(&self.keys).keep(candidate.key().public(), Arc::clone(&expanded));
+        let read = key.verifying_key().map_err(|_| Reason::BadSignature)?;
+        let expanded = Arc::new(read.expand());
+        lock(&self.keys).keep(key.public(), Arc::clone(&expanded));
         Ok(expanded)
     }
 }

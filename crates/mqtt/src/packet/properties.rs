@@ -21,6 +21,9 @@ pub struct Properties<'a> {
     pub message_expiry_s: Option<u32>,
     /// The user property `sealstone` (3.3.2.3.7), a detached envelope; empty for none.
     pub sealstone: &'a str,
+    /// Where that is empty: bytes of its value, which are written later, at the end of the head of a PUBLISH. Until then they are `A`. 0 for none,
+    /// and in what came.
+    pub sealstone_room: u16,
 }
 
 impl Properties<'_> {
@@ -31,6 +34,7 @@ impl Properties<'_> {
         correlation_data: &[],
         message_expiry_s: None,
         sealstone: "",
+        sealstone_room: 0,
     };
 }
 
@@ -99,6 +103,16 @@ pub(super) fn emit_of_message(put: Put<'_>, said: &Properties<'_>) -> Result<(),
         put(&[id::USER_PROPERTY])?;
         text(put, USER_PROPERTY)?;
         text(put, said.sealstone)?;
+    } else if said.sealstone_room > 0 {
+        put(&[id::USER_PROPERTY])?;
+        text(put, USER_PROPERTY)?;
+        put(&said.sealstone_room.to_be_bytes())?;
+        let mut rest = usize::from(said.sealstone_room);
+        while rest > 0 {
+            let piece = rest.min(32);
+            put(&[b'A'; 32][..piece])?;
+            rest -= piece;
+        }
     }
     Ok(())
 }

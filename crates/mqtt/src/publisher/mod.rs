@@ -5,7 +5,8 @@
 //!   pushes is told each one; a critical message is never dropped, and where it finds no room `push` says so.
 //! - Up to `WINDOW` sealed messages are under way at a time, each in a buffer of the caller's, until the broker has acknowledged
 //!   it. After a new connection they are sent again, with DUP, as MQTT 5.0, 4.4 wants; never on the same connection.
-//! - The session is persistent. A broker that has lost it is subscribed at again.
+//! - The session is persistent. A broker that has lost it is subscribed at again; and once after each start, because the program before may
+//!   have wanted something else.
 //! - PINGREQ goes out after half of the keep-alive. So `poll` may come as late as that, 150 s with the default 300 s, and signing,
 //!   which takes a second or two, fits in between: poll before and after.
 //! - Connecting again waits 1 s, then twice as long each time up to a minute, of which half is left to chance.
@@ -121,6 +122,8 @@ pub struct Publisher<'a, const WINDOW: usize> {
     said_at: u64,
     pinged_at: Option<u64>,
     subscribing: Option<(u16, u64)>,
+    /// Whether the broker granted everything since the start.
+    subscribed: bool,
     clean: bool,
     /// What the broker takes.
     receive_maximum: u16,
@@ -172,6 +175,7 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             said_at: 0,
             pinged_at: None,
             subscribing: None,
+            subscribed: false,
             clean: settings.clean,
             receive_maximum: u16::MAX,
             maximum_packet: u32::MAX,
@@ -370,7 +374,7 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             (State::Connected, Packet::Suback(suback)) => match self.subscribing {
                 Some((packet_id, _)) if packet_id == suback.packet_id => {
                     let refused = suback.reasons.iter().filter(|reason| **reason >= 0x80).count() as u16;
-                    self.subscribing = None;
+                    (self.subscribing, self.subscribed) = (None, refused == 0);
                     Some(Step::Subscribed { refused })
                 }
                 _ => return Err(Cause::BadPacket),
@@ -413,7 +417,8 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
                 _ => {}
             }
         }
-        if !session_present && !self.settings.filters.is_empty() {
+        let granted = session_present && self.subscribed;
+        if !granted && !self.settings.filters.is_empty() {
             let packet_id = self.new_packet_id();
             let subscribe = Subscribe { packet_id, filters: self.settings.filters };
             self.wire.subscribe(self.settings.version, &subscribe)?;

@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
 mod broker;
+mod checkpoint;
 mod flow;
 mod hostile;
 mod measured;
@@ -9,7 +10,9 @@ mod negative;
 mod page;
 mod place;
 mod restarts;
+mod shared;
 mod state;
 #[path = "../support.rs"]
 #[allow(dead_code, reason = "shared with the tests of the core")]
 mod support;
+mod tagged;

@@ -20,8 +20,12 @@ fn ten_thousand_devices() {
         seed[..4].copy_from_slice(&number.to_be_bytes());
         let key = any::SigningKey::from_seed(Level::MlDsa65, &seed).verifying_key();
         let device = format!("device-{number}");
-        let entry =
-            Entry { topics: vec![], keys: vec![KeyEntry::new(KeyId(1), &key)], device: device.clone() };
+        let entry = Entry {
+            topics: vec![],
+            keys: vec![KeyEntry::new(KeyId(1), &key)],
+            macs: vec![],
+            device: device.clone(),
+        };
         let path = folder.path().join(format!("{device}.json"));
         std::fs::write(path, serde_json::to_string(&entry).unwrap()).unwrap();
     }

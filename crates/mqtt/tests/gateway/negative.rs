@@ -2,7 +2,8 @@
 
 mod forged;
 mod handmade;
-mod world;
+mod tagged;
+pub(crate) mod world;
 
 use crate::negative::world::{Case, NOW, World};
 use sealstone_mqtt::UnixMillis;
@@ -13,7 +14,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 fn cases() -> Vec<Case> {
-    [forged::cases(), handmade::cases()].concat()
+    [forged::cases(), handmade::cases(), tagged::cases()].concat()
 }
 
 #[test]
@@ -52,7 +53,7 @@ fn what_is_not_forged_passes() {
     let config = world.config("");
     let rules = config.rules().unwrap();
     let judge = Judge { rules: &rules, directory: &world.directory };
-    for message in forged::genuine() {
+    for message in forged::genuine().into_iter().chain(tagged::genuine()) {
         let passed = judge.judge(&Arc::new(message), &mut Recent::default(), NOW).unwrap();
         assert!(!passed.marks.any());
     }

@@ -2,11 +2,13 @@
 
 use crate::support::{message, sealed};
 use sealstone_mldsa::Level;
+use sealstone_mqtt::form::By;
 use sealstone_mqtt::gateway::page::{Page, STYLE, html, serve};
 use sealstone_mqtt::gateway::status::Status;
+use sealstone_mqtt::gateway::tags::Tagged;
 use sealstone_mqtt::gateway::verify::{Passed, Signer};
-use sealstone_mqtt::gateway::{Alert, AlertKind, Event, Marks, Observer, Reason, metrics};
-use sealstone_mqtt::{Form, KeyId, Kind, UnixMillis};
+use sealstone_mqtt::gateway::{Alert, AlertKind, Event, Marks, Observer, Reason, Tally, metrics};
+use sealstone_mqtt::{Form, KeyId, Kind, Number, UnixMillis};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
@@ -25,19 +27,27 @@ fn status() -> Status {
         signer: Some(Signer {
             device: device.into(),
             key: KeyId(1),
-            level: Level::MlDsa44,
+            by: By::Signature(Level::MlDsa44),
             form: Form::V1,
             number: None,
             time: NOW,
             kind: Kind::Plain,
         }),
         class: None,
+        tags: Tally::default(),
     };
     status.note(&Event::Started { devices: 3, owed: 0 });
     status.note(&Event::Connected { session_present: false });
     for _ in 0..5 {
         status.note(&Event::Received { bytes: 100 });
         status.note(&Event::Passed { message: &passed, now: NOW });
+    }
+    let tagged = Passed { signer: passed.signer.map(|signer| Signer { by: By::Mac, ..signer }), ..passed };
+    status.note(&Event::Passed { message: &tagged, now: NOW });
+    let one = Tagged { key: KeyId(17), number: Number { epoch: 1, sequence: 2 } };
+    let tally = Tally { covered: 41, lost: vec![one, one], uncovered: vec![one], ..Tally::default() };
+    for device in [device, "nobody"] {
+        status.note(&Event::Tags { device, tally: &tally, now: NOW });
     }
     let refused = |device| Event::Refused { reason: Reason::Replay, topic: "x", device, now: NOW };
     status.note(&refused(Some(device)));
@@ -53,12 +63,14 @@ fn the_page_says_what_was_seen_and_takes_no_name_for_markup() {
     let page = html(&status().now(later), later);
     for said in [
         "connected",
-        "<dd>5</dd>",
+        "<dd>6</dd>",
+        "<dt>tags covered</dt><dd>82</dd>",
+        "<td>covered 41, lost 2, uncovered 1</td>",
         "replay",
-        "ML-DSA-44",
+        "KMAC256",
         "61 s ago",
         "&lt;script&gt;alert(&#39;1&#39;)",
-        "most in 120 seconds 7",
+        "most in 120 seconds 8",
     ] {
         assert!(page.contains(said), "{said}: {page}");
     }
@@ -76,7 +88,11 @@ fn the_metrics_are_lines_that_monitoring_reads() {
         "sealstone_mqtt_connected 1",
         "sealstone_mqtt_received_total 5",
         "sealstone_mqtt_received_bytes_total 500",
-        "sealstone_mqtt_passed_total{mark=\"none\"} 5",
+        "sealstone_mqtt_passed_total{mark=\"none\"} 6",
+        "sealstone_mqtt_tags_total{state=\"taken\"} 1",
+        "sealstone_mqtt_tags_total{state=\"covered\"} 82",
+        "sealstone_mqtt_tags_total{state=\"lost\"} 4",
+        "sealstone_mqtt_tags_total{state=\"uncovered\"} 2",
         "sealstone_mqtt_refused_total{reason=\"replay\"} 2",
         "sealstone_mqtt_alerts_total{kind=\"replay\"} 1",
     ] {

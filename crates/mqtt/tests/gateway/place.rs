@@ -3,9 +3,10 @@
 use crate::support::{Zeros, expanded, public};
 use sealstone_mldsa::Level;
 use sealstone_mqtt::gateway::config::Config;
-use sealstone_mqtt::gateway::directory::{Entry, KeyEntry};
+use sealstone_mqtt::gateway::directory::{Entry, KeyEntry, MacEntry, StateName, mac_text};
 use sealstone_mqtt::gateway::{Error, Event, Gateway, Observer, Stop};
 use sealstone_mqtt::{Form, KeyId, Keyed, Message, Number, Topic, UnixMillis, seal};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::sync::Mutex;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -25,9 +26,25 @@ pub(crate) fn devices(folder: &Path) {
             device: level.name()[7..].into(),
             topics: vec![],
             keys: vec![KeyEntry::new(KeyId(1), public(*level))],
+            macs: vec![],
         })
         .collect();
     std::fs::write(folder.join("devices.json"), serde_json::to_string(&entries).unwrap()).unwrap();
+}
+
+/// Writes a shared key to a file of a folder, for its owner alone, and says what an entry says of it.
+pub(crate) fn shared(folder: &Path, id: u16, key: &[u8; 32], state: StateName) -> MacEntry {
+    let file = format!("{id}-{:02x}.mac", key[0]);
+    write_key(&folder.join(&file), &*mac_text(key), 0o600);
+    MacEntry { id, state, retired_at: None, file }
+}
+
+/// Writes a file anew, with a mode.
+pub(crate) fn write_key(path: &Path, text: &[u8], mode: u32) {
+    let beside = path.with_extension("new");
+    std::fs::write(&beside, text).unwrap();
+    std::fs::set_permissions(&beside, std::fs::Permissions::from_mode(mode)).unwrap();
+    std::fs::rename(&beside, path).unwrap();
 }
 
 /// A configuration for a folder and a broker, with what the test adds before and behind the broker's address.

@@ -7,6 +7,7 @@ use crate::gateway::Error;
 use crate::gateway::error::plain;
 use crate::level::Class;
 use crate::topic::{Filter, Topic};
+use sealstone_mldsa::Level;
 
 impl Config {
     /// Reads a configuration file. Errors: `Config` with file, place and hint.
@@ -58,7 +59,17 @@ impl Config {
             filters,
             floors: Class::ALL.map(|class| self.class.floor(class)),
             fresh_ms: Class::ALL.map(|class| self.class.fresh_ms(class)),
+            tags: Class::ALL.map(|class| self.takes_tags(class)),
         })
+    }
+
+    /// Whether a class takes tags: a floor above the least level is a word against them.
+    fn takes_tags(&self, class: Class) -> bool {
+        let named = match &self.policy.tags {
+            Some(names) => names.iter().any(|name| name.class() == class),
+            None => class == Class::Low,
+        };
+        named && self.class.floor(class) == Level::MlDsa44
     }
 
     /// The rules between values that no single value shows.
@@ -116,6 +127,17 @@ impl Config {
         if [&topics.marked, &topics.dead_letters, &self.alerts.topic].contains(&&topics.clean) {
             let what = "`clean` is also another prefix".into();
             return fault("clean", what, "whoever reads the clean copies must see nothing else there");
+        }
+        for class in self.policy.tags.iter().flatten().map(|name| name.class()) {
+            let floor = self.class.floor(class);
+            if floor > Level::MlDsa44 {
+                let what = format!("`tags` has {:?}, whose floor is {floor}", class.name());
+                return fault(
+                    "tags",
+                    what,
+                    "a tag is weaker than any floor above ML-DSA-44: leave it out, or lower the floor",
+                );
+            }
         }
         if self.policy.forms.is_empty() {
             return fault("forms", "`forms` is empty".into(), "name at least one, as in [\"v1\"]");

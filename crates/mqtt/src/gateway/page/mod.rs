@@ -4,9 +4,11 @@ mod serve;
 
 pub use serve::{Page, serve};
 
+use std::collections::BTreeMap;
 use std::fmt::{self, Display, Write as _};
 
 use super::status::{Device, Now, SECONDS};
+use crate::form::By;
 use crate::message::UnixMillis;
 
 /// The style, at `/style.css`.
@@ -39,6 +41,7 @@ fn write(status: &Now, now: UnixMillis, page: &mut String) -> fmt::Result {
         ("genuine", status.passed.0),
         ("marked", status.passed.1),
         ("refused", refused),
+        ("tags covered", status.tags.get("covered").copied().unwrap_or(0)),
         ("delivered", status.delivered.0),
         ("devices known", status.directory as u64),
         ("devices seen", status.devices.len() as u64),
@@ -106,25 +109,27 @@ fn alerts(status: &Now, now: UnixMillis, page: &mut String) -> fmt::Result {
 
 fn devices(status: &Now, now: UnixMillis, page: &mut String) -> fmt::Result {
     page.push_str(
-        "<section>\n<h2>Devices</h2>\n<table>\n<thead><tr><th>device</th><th>last seen</th><th>level</th>\
-         <th class=\"n\">genuine</th><th>refused</th></tr></thead>\n<tbody>\n",
+        "<section>\n<h2>Devices</h2>\n<table>\n<thead><tr><th>device</th><th>last seen</th><th>seal</th>\
+         <th class=\"n\">genuine</th><th>tags</th><th>refused</th></tr></thead>\n<tbody>\n",
     );
     let mut listed: Vec<(&Box<str>, &Device)> = status.devices.iter().collect();
     listed.sort_by_key(|(_, device)| std::cmp::Reverse(device.seen));
     if listed.is_empty() {
-        page.push_str("<tr><td colspan=\"5\">none has signed anything yet</td></tr>\n");
+        page.push_str("<tr><td colspan=\"6\">none has signed anything yet</td></tr>\n");
     }
     for (name, device) in listed.iter().take(DEVICES) {
-        let level = device.level.map_or("", sealstone_mldsa::Level::name);
-        let refused: Vec<String> =
-            device.refused.iter().map(|(reason, count)| format!("{reason} {count}")).collect();
+        let seal = device.by.map_or("", By::name);
+        let listed = |counts: &BTreeMap<&str, u64>| {
+            counts.iter().map(|(name, count)| format!("{name} {count}")).collect::<Vec<_>>().join(", ")
+        };
         writeln!(
             page,
-            "<tr><td>{}</td><td>{}</td><td>{level}</td><td class=\"n\">{}</td><td>{}</td></tr>",
+            "<tr><td>{}</td><td>{}</td><td>{seal}</td><td class=\"n\">{}</td><td>{}</td><td>{}</td></tr>",
             Escaped(name),
             Ago(device.seen, now),
             device.passed,
-            refused.join(", ")
+            listed(&device.tags),
+            listed(&device.refused)
         )?;
     }
     page.push_str("</tbody>\n</table>\n");

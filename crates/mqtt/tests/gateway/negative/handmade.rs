@@ -23,7 +23,7 @@ fn v1() -> Vec<Case> {
         case("relabelled to ML-DSA-65", "malformed-truncated", |bytes| bytes[1] = 0x65),
         case("relabelled to ML-DSA-87", "malformed-truncated", |bytes| bytes[1] = 0x87),
         case("relabelled to a tag", "malformed-trailing-bytes", |bytes| bytes[1] = 0x4d),
-        case("relabelled to a tag, and cut to its length", "tag", |bytes| {
+        case("relabelled to a tag, and cut to its length", "level", |bytes| {
             bytes[1] = 0x4d;
             bytes.truncate(bytes.len() - 2420 + 32);
         }),

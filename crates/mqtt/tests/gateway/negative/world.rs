@@ -1,5 +1,6 @@
 //! Devices with keys in every state, and messages of theirs.
 
+use crate::place::shared;
 use crate::support::Zeros;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -7,6 +8,7 @@ use sealstone_mldsa::{Level, any};
 use sealstone_mqtt::gateway::directory::{Entry, KeyEntry, StateName};
 use sealstone_mqtt::gateway::wire::{Properties, Publish, Qos};
 use sealstone_mqtt::gateway::{Config, Directory};
+use sealstone_mqtt::mac::{MacKey, Tagger};
 use sealstone_mqtt::{Form, KeyId, Keyed, Kind, Message, Number, Topic, UnixMillis, seal};
 use std::collections::HashMap;
 use std::sync::{LazyLock, Mutex};
@@ -48,35 +50,41 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Device a: key 1 of level 44 counts, 2 is retired, 3 announced, 4 of level 65. b: level 65. c: level 87. narrow: level 44, may
-    /// publish telemetry alone. gone: its key is retired.
+    /// Device a: key 1 of level 44 counts, 2 is retired, 3 announced, 4 of level 65; 17 and 18 are for tags, 18 is retired. b: level 65
+    /// and 19 for tags. c: level 87. narrow: level 44 and 17 for tags, may publish telemetry alone. gone: its key is retired.
     pub(crate) fn new() -> Self {
         let key = |id: u16, level, seed, state| KeyEntry {
             state,
             ..KeyEntry::new(KeyId(id), &public(level, seed))
         };
         let active = |id, level, seed| key(id, level, seed, StateName::Active);
-        let entry = |device: &str, keys| Entry { device: device.into(), topics: vec![], keys };
+        let folder = tempfile::tempdir().unwrap();
+        let mac = |id, seed: u8, state| shared(folder.path(), id, &[seed; 32], state);
+        let tags = |seed| vec![mac(17, seed, StateName::Active)];
+        let entry = |device: &str, keys| Entry { device: device.into(), topics: vec![], keys, macs: vec![] };
         let (low, middle, high) = (Level::MlDsa44, Level::MlDsa65, Level::MlDsa87);
         let entries = [
-            entry(
-                "a",
-                vec![
-                    active(1, low, 1),
-                    key(2, low, 2, StateName::Retired),
-                    key(3, low, 3, StateName::Announced),
-                    active(4, middle, 4),
-                ],
-            ),
-            entry("b", vec![active(1, middle, 5)]),
+            Entry {
+                macs: [tags(17), vec![mac(18, 18, StateName::Retired)]].concat(),
+                ..entry(
+                    "a",
+                    vec![
+                        active(1, low, 1),
+                        key(2, low, 2, StateName::Retired),
+                        key(3, low, 3, StateName::Announced),
+                        active(4, middle, 4),
+                    ],
+                )
+            },
+            Entry { macs: vec![mac(19, 19, StateName::Active)], ..entry("b", vec![active(1, middle, 5)]) },
             entry("c", vec![active(1, high, 6)]),
             Entry {
                 topics: vec!["device/narrow/telemetry/#".into()],
+                macs: tags(27),
                 ..entry("narrow", vec![active(1, low, 7)])
             },
             entry("gone", vec![key(1, low, 8, StateName::Retired)]),
         ];
-        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("devices.json");
         std::fs::write(&path, serde_json::to_string(&entries).unwrap()).unwrap();
         World { directory: Directory::load(&path).unwrap() }
@@ -98,6 +106,8 @@ pub(crate) struct Said {
     pub(crate) topic: &'static str,
     pub(crate) payload: &'static [u8],
     pub(crate) level: Level,
+    /// A tag instead of a signature.
+    pub(crate) tagged: bool,
     pub(crate) seed: u8,
     pub(crate) key_id: u16,
     pub(crate) number: Option<Number>,
@@ -116,6 +126,7 @@ impl Said {
             topic: TOPIC,
             payload: b"t=21.5",
             level: Level::MlDsa44,
+            tagged: false,
             seed: 1,
             key_id: 1,
             number: (form != Form::Paper).then_some(Number { epoch: 3, sequence: 5000 }),
@@ -125,6 +136,11 @@ impl Said {
             response_topic: None,
             correlation: &[],
         }
+    }
+
+    /// The same with a tag, of the key 17.
+    pub(crate) fn tagged(form: Form) -> Self {
+        Said { tagged: true, seed: 17, key_id: 17, ..Said::new(form) }
     }
 
     /// The same with answers expected.
@@ -149,10 +165,15 @@ impl Said {
             correlation_data: self.correlation,
             ..Message::new(Topic::new(self.topic).unwrap(), self.payload)
         };
-        let signer = signer(self.level, self.seed);
-        let mut out = vec![0; 6000];
-        let len = seal::seal(self.form, &message, &mut Keyed::new(signer, &mut Zeros), &mut out).unwrap();
-        out.truncate(len);
+        let mut out = vec![0; 6000 + self.payload.len()];
+        let len = if self.tagged {
+            let key = MacKey::from_bytes(&[self.seed; 32]);
+            seal::seal(self.form, &message, &mut Tagger(&key), &mut out)
+        } else {
+            let signer = signer(self.level, self.seed);
+            seal::seal(self.form, &message, &mut Keyed::new(signer, &mut Zeros), &mut out)
+        };
+        out.truncate(len.unwrap());
         out
     }
 

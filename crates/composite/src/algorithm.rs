@@ -1,0 +1,237 @@
+//! What the drafts say of each algorithm: tables 2 to 4 and section 6 of draft-ietf-lamps-pq-composite-sigs-19, section 4 of
+//! draft-ietf-jose-pq-composite-sigs-04.
+
+use core::fmt;
+
+use sealstone_mldsa::Level;
+
+/// A pair of an ML-DSA level and a classical algorithm.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// `ML-DSA-44-Ed25519`, id-MLDSA44-Ed25519-SHA512.
+    MlDsa44Ed25519,
+    /// `ML-DSA-44-ES256`, id-MLDSA44-ECDSA-P256-SHA256.
+    MlDsa44EcdsaP256,
+    /// `ML-DSA-65-ES256`, id-MLDSA65-ECDSA-P256-SHA512.
+    MlDsa65EcdsaP256,
+    /// id-MLDSA65-ECDSA-P384-SHA512; JOSE has no name for it.
+    MlDsa65EcdsaP384,
+    /// `ML-DSA-65-Ed25519`, id-MLDSA65-Ed25519-SHA512.
+    MlDsa65Ed25519,
+    /// `ML-DSA-87-ES384`, id-MLDSA87-ECDSA-P384-SHA512.
+    MlDsa87EcdsaP384,
+    /// `ML-DSA-87-Ed448`, id-MLDSA87-Ed448-SHAKE256.
+    MlDsa87Ed448,
+    /// id-MLDSA87-ECDSA-P521-SHA512; JOSE has no name for it.
+    MlDsa87EcdsaP521,
+}
+
+/// The classical half.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Classical {
+    Ec(Curve),
+    Ed25519,
+    Ed448,
+}
+
+/// A curve, with the hash that goes with it: SHA-256, SHA-384, SHA-512.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Curve {
+    P256,
+    P384,
+    P521,
+}
+
+/// What a message is hashed with before it is signed: 32, 64 and 64 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PreHash {
+    Sha256,
+    Sha512,
+    Shake256,
+}
+
+impl Algorithm {
+    /// Every algorithm, in the order of their object identifiers.
+    pub const ALL: [Self; 8] = [
+        Self::MlDsa44Ed25519,
+        Self::MlDsa44EcdsaP256,
+        Self::MlDsa65EcdsaP256,
+        Self::MlDsa65EcdsaP384,
+        Self::MlDsa65Ed25519,
+        Self::MlDsa87EcdsaP384,
+        Self::MlDsa87Ed448,
+        Self::MlDsa87EcdsaP521,
+    ];
+
+    /// The name of the LAMPS draft, without its `id-`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MlDsa44Ed25519 => "MLDSA44-Ed25519-SHA512",
+            Self::MlDsa44EcdsaP256 => "MLDSA44-ECDSA-P256-SHA256",
+            Self::MlDsa65EcdsaP256 => "MLDSA65-ECDSA-P256-SHA512",
+            Self::MlDsa65EcdsaP384 => "MLDSA65-ECDSA-P384-SHA512",
+            Self::MlDsa65Ed25519 => "MLDSA65-Ed25519-SHA512",
+            Self::MlDsa87EcdsaP384 => "MLDSA87-ECDSA-P384-SHA512",
+            Self::MlDsa87Ed448 => "MLDSA87-Ed448-SHAKE256",
+            Self::MlDsa87EcdsaP521 => "MLDSA87-ECDSA-P521-SHA512",
+        }
+    }
+
+    /// The `alg` of the JOSE draft, for the six that have one.
+    pub const fn jose_name(self) -> Option<&'static str> {
+        match self {
+            Self::MlDsa44Ed25519 => Some("ML-DSA-44-Ed25519"),
+            Self::MlDsa44EcdsaP256 => Some("ML-DSA-44-ES256"),
+            Self::MlDsa65EcdsaP256 => Some("ML-DSA-65-ES256"),
+            Self::MlDsa65Ed25519 => Some("ML-DSA-65-Ed25519"),
+            Self::MlDsa87EcdsaP384 => Some("ML-DSA-87-ES384"),
+            Self::MlDsa87Ed448 => Some("ML-DSA-87-Ed448"),
+            Self::MlDsa65EcdsaP384 | Self::MlDsa87EcdsaP521 => None,
+        }
+    }
+
+    /// The last arc of the object identifier 1.3.6.1.5.5.7.6.n.
+    pub const fn oid_arc(self) -> u8 {
+        match self {
+            Self::MlDsa44Ed25519 => 39,
+            Self::MlDsa44EcdsaP256 => 40,
+            Self::MlDsa65EcdsaP256 => 45,
+            Self::MlDsa65EcdsaP384 => 46,
+            Self::MlDsa65Ed25519 => 48,
+            Self::MlDsa87EcdsaP384 => 49,
+            Self::MlDsa87Ed448 => 51,
+            Self::MlDsa87EcdsaP521 => 54,
+        }
+    }
+
+    /// The ML-DSA parameter set.
+    pub const fn level(self) -> Level {
+        match self {
+            Self::MlDsa44Ed25519 | Self::MlDsa44EcdsaP256 => Level::MlDsa44,
+            Self::MlDsa65EcdsaP256 | Self::MlDsa65EcdsaP384 | Self::MlDsa65Ed25519 => Level::MlDsa65,
+            Self::MlDsa87EcdsaP384 | Self::MlDsa87Ed448 | Self::MlDsa87EcdsaP521 => Level::MlDsa87,
+        }
+    }
+
+    /// Bytes of a public key.
+    pub const fn public_len(self) -> usize {
+        self.level().verifying_key_len() + self.classical().public_len()
+    }
+
+    /// Bytes of a private key: the ML-DSA seed, and the classical key as the drafts write it.
+    pub const fn secret_len(self) -> usize {
+        sealstone_mldsa::SEED_LEN + self.classical().secret_len()
+    }
+
+    /// Most bytes of a signature; with ECDSA the length varies, with the others all have this one.
+    pub const fn signature_max(self) -> usize {
+        self.level().signature_len() + self.classical().signature_max()
+    }
+
+    /// Fewest bytes of a signature.
+    pub const fn signature_min(self) -> usize {
+        self.level().signature_len()
+            + match self.classical() {
+                // SEQUENCE of two INTEGERs of one byte.
+                Classical::Ec(_) => 8,
+                other => other.signature_max(),
+            }
+    }
+
+    pub(crate) const fn label(self) -> &'static str {
+        match self {
+            Self::MlDsa44Ed25519 => "COMPSIG-MLDSA44-Ed25519-SHA512",
+            Self::MlDsa44EcdsaP256 => "COMPSIG-MLDSA44-ECDSA-P256-SHA256",
+            Self::MlDsa65EcdsaP256 => "COMPSIG-MLDSA65-ECDSA-P256-SHA512",
+            Self::MlDsa65EcdsaP384 => "COMPSIG-MLDSA65-ECDSA-P384-SHA512",
+            Self::MlDsa65Ed25519 => "COMPSIG-MLDSA65-Ed25519-SHA512",
+            Self::MlDsa87EcdsaP384 => "COMPSIG-MLDSA87-ECDSA-P384-SHA512",
+            Self::MlDsa87Ed448 => "COMPSIG-MLDSA87-Ed448-SHAKE256",
+            Self::MlDsa87EcdsaP521 => "COMPSIG-MLDSA87-ECDSA-P521-SHA512",
+        }
+    }
+
+    pub(crate) const fn classical(self) -> Classical {
+        match self {
+            Self::MlDsa44Ed25519 | Self::MlDsa65Ed25519 => Classical::Ed25519,
+            Self::MlDsa44EcdsaP256 | Self::MlDsa65EcdsaP256 => Classical::Ec(Curve::P256),
+            Self::MlDsa65EcdsaP384 | Self::MlDsa87EcdsaP384 => Classical::Ec(Curve::P384),
+            Self::MlDsa87EcdsaP521 => Classical::Ec(Curve::P521),
+            Self::MlDsa87Ed448 => Classical::Ed448,
+        }
+    }
+
+    pub(crate) const fn pre_hash(self) -> PreHash {
+        match self {
+            Self::MlDsa44EcdsaP256 => PreHash::Sha256,
+            Self::MlDsa87Ed448 => PreHash::Shake256,
+            _ => PreHash::Sha512,
+        }
+    }
+}
+
+/// The name.
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl Classical {
+    const fn public_len(self) -> usize {
+        match self {
+            Self::Ec(curve) => 1 + 2 * curve.field_len(),
+            Self::Ed25519 => 32,
+            Self::Ed448 => 57,
+        }
+    }
+
+    const fn secret_len(self) -> usize {
+        match self {
+            Self::Ec(curve) => {
+                curve.around_secret().0.len() + curve.field_len() + curve.around_secret().1.len()
+            }
+            Self::Ed25519 => 32,
+            Self::Ed448 => 57,
+        }
+    }
+
+    /// ECDSA: a SEQUENCE of two INTEGERs (RFC 3279, 2.2.3).
+    const fn signature_max(self) -> usize {
+        match self {
+            Self::Ec(Curve::P256) => 72,
+            Self::Ec(Curve::P384) => 104,
+            Self::Ec(Curve::P521) => 139,
+            Self::Ed25519 => 64,
+            Self::Ed448 => 114,
+        }
+    }
+}
+
+impl Curve {
+    pub(crate) const fn field_len(self) -> usize {
+        match self {
+            Self::P256 => 32,
+            Self::P384 => 48,
+            Self::P521 => 66,
+        }
+    }
+
+    /// What stands before and behind the scalar in an ECPrivateKey (RFC 5915) with parameters and without the public key.
+    pub(crate) const fn around_secret(self) -> (&'static [u8], &'static [u8]) {
+        match self {
+            Self::P256 => (
+                &[0x30, 0x31, 0x02, 0x01, 0x01, 0x04, 0x20],
+                &[0xa0, 0x0a, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x03, 0x01, 0x07],
+            ),
+            Self::P384 => (
+                &[0x30, 0x3e, 0x02, 0x01, 0x01, 0x04, 0x30],
+                &[0xa0, 0x07, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x22],
+            ),
+            Self::P521 => (
+                &[0x30, 0x50, 0x02, 0x01, 0x01, 0x04, 0x42],
+                &[0xa0, 0x07, 0x06, 0x05, 0x2b, 0x81, 0x04, 0x00, 0x23],
+            ),
+        }
+    }
+}

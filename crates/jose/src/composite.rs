@@ -1,0 +1,359 @@
+//! Keys and tokens of two halves, ML-DSA and a classical algorithm, as draft-ietf-jose-pq-composite-sigs-04 has them. Feature
+//! `composite`.
+//!
+//! This is a draft, and its encoding has changed twice: whoever signs with it says so by using this module, and finds the revision in
+//! [`REVISION`]. Its keys and tokens are types of their own, so that nobody who reads standard tokens takes one of these by mistake.
+//!
+//! ```
+//! use sealstone_jose::composite::{Algorithm, PrivateKey, encode};
+//! use sealstone_jose::jws::{Header, Unverified};
+//!
+//! # fn main() -> Result<(), sealstone_jose::Error> {
+//! let key = PrivateKey::generate(Algorithm::MlDsa65Ed25519)?;
+//! let token = encode(&key, &Header::new().typ("JWT"), b"{}")?;
+//! let verified = Unverified::parse_composite(&token)?.verify_composite(key.public())?;
+//! assert_eq!(verified.payload(), b"{}");
+//! assert!(Unverified::parse(&token).is_err(), "no standard algorithm");
+//! # Ok(())
+//! # }
+//! ```
+
+use core::fmt;
+use core::ops::RangeInclusive;
+use core::str::FromStr;
+use std::sync::{Arc, OnceLock};
+
+use aws_lc_rs::digest;
+use sealstone_composite as pair;
+use serde_json::{Map, Value};
+use zeroize::Zeroizing;
+
+use crate::b64;
+use crate::error::{Error, check_size, shown};
+use crate::json;
+use crate::jwk::{Fields, Jwk, MAX_JWK, Wiped, refuse_private, write_object};
+use crate::jws::{self, Header, Named, Unverified, Verified};
+
+/// The document that keys and tokens of this module follow.
+pub const REVISION: &str = "draft-ietf-jose-pq-composite-sigs-04";
+
+/// A composite algorithm of JOSE.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Algorithm {
+    /// `ML-DSA-44-ES256`.
+    MlDsa44Es256,
+    /// `ML-DSA-44-Ed25519`.
+    MlDsa44Ed25519,
+    /// `ML-DSA-65-ES256`.
+    MlDsa65Es256,
+    /// `ML-DSA-65-Ed25519`.
+    MlDsa65Ed25519,
+    /// `ML-DSA-87-ES384`.
+    MlDsa87Es384,
+    /// `ML-DSA-87-Ed448`.
+    MlDsa87Ed448,
+}
+
+impl Algorithm {
+    /// Every algorithm, in the order of their names.
+    pub const ALL: [Self; 6] = [
+        Self::MlDsa44Es256,
+        Self::MlDsa44Ed25519,
+        Self::MlDsa65Es256,
+        Self::MlDsa65Ed25519,
+        Self::MlDsa87Es384,
+        Self::MlDsa87Ed448,
+    ];
+
+    /// The `alg` value.
+    pub const fn name(self) -> &'static str {
+        match self.pair().jose_name() {
+            Some(name) => name,
+            None => "",
+        }
+    }
+
+    /// What it computes.
+    pub const fn pair(self) -> pair::Algorithm {
+        match self {
+            Self::MlDsa44Es256 => pair::Algorithm::MlDsa44EcdsaP256,
+            Self::MlDsa44Ed25519 => pair::Algorithm::MlDsa44Ed25519,
+            Self::MlDsa65Es256 => pair::Algorithm::MlDsa65EcdsaP256,
+            Self::MlDsa65Ed25519 => pair::Algorithm::MlDsa65Ed25519,
+            Self::MlDsa87Es384 => pair::Algorithm::MlDsa87EcdsaP384,
+            Self::MlDsa87Ed448 => pair::Algorithm::MlDsa87Ed448,
+        }
+    }
+}
+
+impl fmt::Display for Algorithm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Exact, case included: RFC 7515 §4.1.1.
+impl FromStr for Algorithm {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self, Error> {
+        let known = Self::ALL.into_iter().find(|algorithm| algorithm.name() == name);
+        known.ok_or_else(|| Error::AlgorithmUnknown { found: shown(name) })
+    }
+}
+
+impl Named for Algorithm {
+    fn proof_len(self) -> RangeInclusive<usize> {
+        self.pair().signature_min()..=self.pair().signature_max()
+    }
+
+    fn wrong_len(self, _: usize, found: usize) -> Error {
+        Error::Composite(pair::Error::SignatureLength { algorithm: self.pair(), found })
+    }
+}
+
+/// A key that signs with both halves. Cloning shares it; dropping the last clone wipes it.
+#[derive(Clone)]
+pub struct PrivateKey {
+    pair: Arc<pair::PrivateKey>,
+    public: PublicKey,
+}
+
+impl PrivateKey {
+    /// Makes a key from the randomness of the operating system.
+    ///
+    /// # Errors
+    /// [`Error::Provider`] if there is none.
+    pub fn generate(algorithm: Algorithm) -> Result<Self, Error> {
+        Self::of(algorithm, pair::PrivateKey::generate(algorithm.pair())?)
+    }
+
+    /// Takes a raw private key, as [`pair::PrivateKey::decode`] does.
+    ///
+    /// # Errors
+    /// [`Error::Composite`].
+    pub fn from_secret(algorithm: Algorithm, secret: &[u8]) -> Result<Self, Error> {
+        Self::of(algorithm, pair::PrivateKey::decode(algorithm.pair(), secret)?)
+    }
+
+    /// Reads a private JWK: `kty` `AKP`, `alg`, `pub` and `priv`, which must belong together.
+    ///
+    /// # Errors
+    /// [`Error::Composite`], also with [`pair::Error::RawEcdsa`] for a key of revision -03; [`Error::KeyMismatch`]; what is wrong with
+    /// it, by member.
+    pub fn from_jwk(text: &str) -> Result<Self, Error> {
+        check_size("JWK", MAX_JWK, text.len())?;
+        let map = Wiped(json::object("JWK", text.as_bytes())?);
+        let fields = Fields { map: &map.0 };
+        let algorithm = algorithm(&fields)?;
+        fields.check_use("sign")?;
+        let secret = fields.text("priv")?;
+        let secret = b64::decode_secret("priv", secret, secret.len() * 3 / 4)?;
+        let public = PublicKey::of_fields(algorithm, &fields)?;
+        let key = Self::from_secret(algorithm, &secret)?;
+        if key.public.as_bytes() != public.as_bytes() {
+            return Err(Error::KeyMismatch { member: "pub" });
+        }
+        Ok(Self { public, ..key })
+    }
+
+    /// The key as private JSON.
+    pub fn to_jwk(&self) -> Zeroizing<String> {
+        let mut public = self.public.to_jwk().to_json();
+        public.pop();
+        let secret = b64::encode_secret(self.pair.encode());
+        // All room at once: a buffer that grew would leave a copy of the secret behind.
+        let mut out = Zeroizing::new(String::with_capacity(public.len() + secret.len() + 11));
+        out.push_str(&public);
+        out.push_str(",\"priv\":\"");
+        secret.iter().for_each(|character| out.push(char::from(*character)));
+        out.push_str("\"}");
+        out
+    }
+
+    /// The same key under another key id.
+    #[must_use]
+    pub fn with_kid(self, kid: &str) -> Self {
+        Self { public: self.public.with_kid(kid), ..self }
+    }
+
+    /// The public half.
+    pub fn public(&self) -> &PublicKey {
+        &self.public
+    }
+
+    fn of(algorithm: Algorithm, pair: pair::PrivateKey) -> Result<Self, Error> {
+        let public = PublicKey::from_public(algorithm, pair.public().encode())?;
+        Ok(Self { pair: Arc::new(pair), public })
+    }
+}
+
+/// The algorithm and the key id, never the key.
+impl fmt::Debug for PrivateKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PrivateKey")
+            .field("algorithm", &self.public.algorithm)
+            .field("kid", &self.public.kid())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A key that verifies both halves. Cloning shares it.
+#[derive(Clone)]
+pub struct PublicKey {
+    algorithm: Algorithm,
+    pair: Arc<pair::PublicKey>,
+    thumbprint: Arc<OnceLock<String>>,
+    kid: Option<Arc<str>>,
+}
+
+impl PublicKey {
+    /// Takes a raw public key, as [`pair::PublicKey::decode`] does.
+    ///
+    /// # Errors
+    /// [`Error::Composite`].
+    pub fn from_public(algorithm: Algorithm, bytes: &[u8]) -> Result<Self, Error> {
+        let pair = Arc::new(pair::PublicKey::decode(algorithm.pair(), bytes)?);
+        Ok(Self { algorithm, pair, thumbprint: Arc::default(), kid: None })
+    }
+
+    /// Reads a public JWK.
+    ///
+    /// # Errors
+    /// [`Error::PrivateMember`] if there is one; [`Error::Composite`]; else what is wrong with it, by member.
+    pub fn from_jwk(text: &str) -> Result<Self, Error> {
+        check_size("JWK", MAX_JWK, text.len())?;
+        let map = Wiped(json::object("JWK", text.as_bytes())?);
+        Self::from_members(&map.0)
+    }
+
+    /// Reads a public JWK that is part of a larger JSON value.
+    ///
+    /// # Errors
+    /// As for [`from_jwk`](Self::from_jwk).
+    pub fn from_members(map: &Map<String, Value>) -> Result<Self, Error> {
+        refuse_private(map)?;
+        let fields = Fields { map };
+        let algorithm = algorithm(&fields)?;
+        fields.check_use("verify")?;
+        Self::of_fields(algorithm, &fields)
+    }
+
+    /// The key as public JSON, with its key id and `use` `sig`.
+    pub fn to_jwk(&self) -> Jwk {
+        let [kty, alg, public] = self.members();
+        let kid = ("kid", self.kid().to_owned());
+        Jwk { members: vec![kty, alg, kid, ("use", "sig".to_owned()), public] }
+    }
+
+    /// The same key under another key id.
+    #[must_use]
+    pub fn with_kid(self, kid: &str) -> Self {
+        Self { kid: Some(kid.into()), ..self }
+    }
+
+    /// The algorithm that it checks.
+    pub fn algorithm(&self) -> Algorithm {
+        self.algorithm
+    }
+
+    /// The key id: the one it was given, or else the thumbprint.
+    pub fn kid(&self) -> &str {
+        self.kid.as_deref().unwrap_or_else(|| self.thumbprint())
+    }
+
+    /// The SHA-256 thumbprint of RFC 7638 over the members that RFC 9964 §6 names.
+    pub fn thumbprint(&self) -> &str {
+        self.thumbprint.get_or_init(|| {
+            let mut members = self.members();
+            members.sort_unstable();
+            let mut text = String::new();
+            write_object(&members, &mut text);
+            b64::encode(digest::digest(&digest::SHA256, text.as_bytes()).as_ref())
+        })
+    }
+
+    /// The raw public key, as [`from_public`](Self::from_public) takes it.
+    pub fn as_bytes(&self) -> &[u8] {
+        self.pair.encode()
+    }
+
+    fn of_fields(algorithm: Algorithm, fields: &Fields<'_>) -> Result<Self, Error> {
+        let key = Self::from_public(algorithm, &b64::decode("pub", fields.text("pub")?)?)?;
+        Ok(match fields.kid()? {
+            Some(kid) => key.with_kid(kid),
+            None => key,
+        })
+    }
+
+    fn members(&self) -> [(&'static str, String); 3] {
+        let kty = ("kty", "AKP".to_owned());
+        [kty, ("alg", self.algorithm.name().to_owned()), ("pub", b64::encode(self.as_bytes()))]
+    }
+}
+
+impl fmt::Debug for PublicKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PublicKey")
+            .field("algorithm", &self.algorithm)
+            .field("kid", &self.kid())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Signs `payload` into a compact token, as [`jws::encode`] does.
+///
+/// # Errors
+/// Those of [`jws::encode`].
+pub fn encode(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<String, Error> {
+    let (algorithm, kid) = (key.public.algorithm, key.public.kid());
+    let most = algorithm.pair().signature_max();
+    let token = jws::signing_input(algorithm.name(), most, Some(kid), header, payload)?;
+    let signature = key.pair.sign(b"", token.as_bytes())?;
+    Ok(jws::sealed(token, &signature))
+}
+
+impl<'t> Unverified<'t, Algorithm> {
+    /// Takes a token with a composite signature apart, as [`parse`](Unverified::parse) does a standard one.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it; [`Error::AlgorithmUnknown`] for a standard one.
+    pub fn parse_composite(token: &'t str) -> Result<Self, Error> {
+        jws::take_apart(token)
+    }
+
+    /// Checks both halves of the signature with `key` and the algorithm of `key`.
+    ///
+    /// # Errors
+    /// [`Error::BadSignature`], also if the header names another algorithm; [`Error::Composite`] with
+    /// [`pair::Error::RawEcdsa`] for a signature of revision -03.
+    pub fn verify_composite(self, key: &PublicKey) -> Result<Verified<Algorithm>, Error> {
+        if self.header.algorithm() != key.algorithm {
+            return Err(Error::BadSignature);
+        }
+        key.pair.verify(b"", self.signing_input.as_bytes(), &self.signature)?;
+        Ok(self.proven())
+    }
+}
+
+/// `alg` of an AKP key, which must be composite.
+fn algorithm(fields: &Fields<'_>) -> Result<Algorithm, Error> {
+    match fields.text("kty")? {
+        "AKP" => {
+            fields.refuse(&["crv", "x", "y", "d", "n", "e", "k"], "no such member in an AKP key")?;
+            fields.text("alg")?.parse()
+        }
+        other => Err(Error::KeyTypeUnknown { found: shown(other) }),
+    }
+}
+
+/// A bad signature looks like any other.
+impl From<pair::Error> for Error {
+    fn from(error: pair::Error) -> Self {
+        match error {
+            pair::Error::BadSignature => Self::BadSignature,
+            pair::Error::Provider => Self::Provider,
+            other => Self::Composite(other),
+        }
+    }
+}

@@ -70,7 +70,7 @@ fn covered(board: Board) {
 /// The device's entry, and its shared key.
 fn directory(place: &Place) {
     let file = place.folder.join("7.9.mac");
-    std::fs::write(&file, &*mac_text(&MAC_KEY)).unwrap();
+    std::fs::write(&file, *mac_text(&MAC_KEY)).unwrap();
     std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o600)).unwrap();
     let key = |level| any::SigningKey::from_seed(level, &SEEDS[level as usize]).verifying_key();
     let entry = Entry {

@@ -4,6 +4,8 @@
 
 mod commands;
 mod saying;
+#[cfg(feature = "std")]
+mod tags;
 pub(crate) use saying::decoded;
 
 use crate::flash::{Chance, Chip};

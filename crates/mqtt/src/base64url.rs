@@ -31,7 +31,11 @@ pub(crate) fn encode_in_place(room: &mut [u8], bytes: usize) {
 
 #[cfg(test)]
 mod tests {
+    extern crate std;
     use super::{DIGITS, encode_in_place, len};
+    use std::string::String;
+    use std::vec::Vec;
+    use std::{format, vec};
 
     #[test]
     fn every_length_comes_back() {

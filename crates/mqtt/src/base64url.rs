@@ -29,7 +29,7 @@ pub(crate) fn encode_in_place(room: &mut [u8], bytes: usize) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
     extern crate std;
     use super::{DIGITS, encode_in_place, len};

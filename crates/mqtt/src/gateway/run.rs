@@ -17,6 +17,7 @@ use super::error::plain;
 use super::inbox::{Inbox, Mail, News};
 use super::link::{Connection, Options, Welcome, Writer};
 use super::observe::{Event, Observer};
+use super::pair::{Met, Pairs};
 use super::reason::Reason;
 use super::state::Store;
 use super::tags::Tally;
@@ -76,6 +77,8 @@ impl Gateway {
         let workers = Workers::start(threads, keys, move |answers| inbox.answer(answers))
             .map_err(|cause| Error::data(&self.config.data_dir, format!("no thread: {cause}")))?;
         observer.note(&Event::Started { devices: directory.len(), owed: store.outbox_len() });
+        let judge = Judge { rules: &rules, directory: &directory };
+        let pairs = Pairs::new(self.config.policy.pair_within_ms.into(), &judge, store.halves());
         let mut turn = Turn {
             config: &self.config,
             rules: &rules,
@@ -96,6 +99,7 @@ impl Gateway {
             dead_letters: Budget::new(self.config.topics.dead_letters_per_second.get(), 1000),
             alerts: Alerts::new(&self.config.alerts),
             looked_at: UnixMillis(0),
+            pairs,
             out: Vec::new(),
         };
         std::thread::scope(|scope| {
@@ -173,6 +177,8 @@ struct Turn<'a> {
     alerts: Alerts,
     /// When it last looked for tags that nothing has named.
     looked_at: UnixMillis,
+    /// Payloads and signatures that came apart.
+    pairs: Pairs,
     /// To be written after the commit.
     out: Vec<Packet>,
 }
@@ -194,6 +200,10 @@ enum Outcome {
     Passed(Box<Passed>),
     Refused(Reason),
     Verified(Box<Verified>),
+    /// Half of a message, which waits for the other.
+    Waits,
+    /// One message together with the half of this number.
+    Whole(u64, Box<Verified>),
 }
 
 impl Turn<'_> {
@@ -206,7 +216,10 @@ impl Turn<'_> {
             }
             for news in news {
                 match news {
-                    News::Up(writer, welcome) => self.up(writer, &welcome),
+                    News::Up(writer, welcome) => {
+                        self.up(writer, &welcome);
+                        self.pairs.renew(now());
+                    }
                     News::Down(what) => self.down(&what),
                     News::Packet(packet) => self.packet(packet)?,
                 }
@@ -229,6 +242,9 @@ impl Turn<'_> {
             }
             self.settle(now());
             self.overdue(now());
+            if ending.is_none() {
+                self.unpaired(now());
+            }
             if self.store.must_commit() || ending.is_some() {
                 self.store.commit(now())?;
             }
@@ -348,7 +364,7 @@ impl Turn<'_> {
             let judge = Judge { rules: self.rules, directory: &self.directory };
             let place = self.first_place + self.places.len() as u64;
             let outcome = match judge.look(&publish, &self.store, now) {
-                Err(reason) => Some(Outcome::Refused(reason)),
+                Err(reason) => Some(self.apart(&publish, reason, now)),
                 Ok(Looked::Unsigned(passed)) => Some(Outcome::Passed(passed)),
                 Ok(Looked::Signed(candidate)) => {
                     if self.failures_of(candidate.device()).is_spent(now) {
@@ -386,39 +402,98 @@ impl Turn<'_> {
             };
             self.first_place += 1;
             let judge = Judge { rules: self.rules, directory: &self.directory };
-            let passed = match outcome {
-                Outcome::Refused(reason) => Err(reason),
-                Outcome::Passed(passed) => Ok(*passed),
-                Outcome::Verified(verified) => judge.accept(*verified, &mut self.store, now),
-            };
-            match passed {
-                Ok(passed) => {
-                    self.observer.note(&Event::Passed { message: &passed, now });
-                    let alert = self.alerts.passed(&passed, now);
-                    self.alert(alert);
-                    if let Some(signer) = &passed.signer {
-                        self.tags(&signer.device, &passed.tags, now);
-                    }
-                    let copy = self.copy(passed);
-                    let dead = &self.dead;
-                    if let Some(id) = self.store.owe(copy, |id| dead.contains(&id)) {
-                        self.unsent.push_back(id);
-                    }
+            match outcome {
+                Outcome::Waits => {}
+                Outcome::Refused(reason) => self.decide(Err(reason), &publish, now),
+                Outcome::Passed(passed) => self.decide(Ok(*passed), &publish, now),
+                Outcome::Verified(verified) => {
+                    let passed = judge.accept(*verified, &mut self.store, now);
+                    self.decide(passed, &publish, now);
                 }
-                Err(reason) => {
-                    let device =
-                        crate::Topic::new(&publish.topic).ok().and_then(|topic| self.rules.device(topic));
-                    self.observer.note(&Event::Refused { reason, topic: &publish.topic, device, now });
-                    // Only of devices that are known: others could be without end.
-                    let known = device.filter(|device| self.directory.device(device).is_some());
-                    let alert = known.and_then(|device| self.alerts.refused(reason, device, now));
-                    self.alert(alert);
-                    self.bury(&publish, reason, now);
+                Outcome::Whole(number, verified) => {
+                    let whole = Arc::clone(verified.publish());
+                    let passed = judge.accept(*verified, &mut self.store, now);
+                    self.decide(passed, &whole, now);
+                    self.pairs.release(number);
+                    self.store.release(number);
                 }
             }
             if publish.qos == Qos::AtLeastOnce && epoch == self.epoch {
                 self.out.push(Packet::PubAck { id: publish.id, reason: 0 });
             }
+        }
+    }
+
+    /// Carries out what is decided about one message.
+    fn decide(&mut self, passed: Result<Passed, Reason>, publish: &Publish, now: UnixMillis) {
+        match passed {
+            Ok(passed) => {
+                self.observer.note(&Event::Passed { message: &passed, now });
+                let alert = self.alerts.passed(&passed, now);
+                self.alert(alert);
+                if let Some(signer) = &passed.signer {
+                    self.tags(&signer.device, &passed.tags, now);
+                }
+                let copy = self.copy(passed);
+                let dead = &self.dead;
+                if let Some(id) = self.store.owe(copy, |id| dead.contains(&id)) {
+                    self.unsent.push_back(id);
+                }
+            }
+            Err(reason) => {
+                let device =
+                    crate::Topic::new(&publish.topic).ok().and_then(|topic| self.rules.device(topic));
+                self.observer.note(&Event::Refused { reason, topic: &publish.topic, device, now });
+                // Only of devices that are known: others could be without end.
+                let known = device.filter(|device| self.directory.device(device).is_some());
+                let alert = known.and_then(|device| self.alerts.refused(reason, device, now));
+                self.alert(alert);
+                self.bury(publish, reason, now);
+            }
+        }
+    }
+
+    /// What was refused for having no signature, or for being one, may wait for what belongs to it.
+    fn apart(&mut self, publish: &Arc<Publish>, reason: Reason, now: UnixMillis) -> Outcome {
+        let directory = Arc::clone(&self.directory);
+        let judge = Judge { rules: self.rules, directory: &directory };
+        let Some(device) = self.pairs.device(&judge, publish, reason, now) else {
+            return Outcome::Refused(reason);
+        };
+        if self.failures_of(device).is_spent(now) {
+            return Outcome::Refused(Reason::OverBudget);
+        }
+        let mut failed = false;
+        let met = self.pairs.meet(publish, device, &judge, &self.store, || failed = true, now);
+        if failed {
+            self.failures_of(device).spend(now);
+        }
+        match met {
+            Met::Whole(number, verified) => Outcome::Whole(number, verified),
+            Met::Refused(reason) => Outcome::Refused(reason),
+            Met::Waits(number) if self.store.hold(number, publish) => Outcome::Waits,
+            Met::Waits(number) => {
+                self.pairs.release(number);
+                Outcome::Refused(reason)
+            }
+        }
+    }
+
+    /// Halves whose others did not come: as if they had come now, and nothing ever waited. Without a broker nothing can come.
+    fn unpaired(&mut self, now: UnixMillis) {
+        if self.link.is_none() {
+            return;
+        }
+        for number in self.pairs.due(now) {
+            let Some(publish) = self.pairs.release(number) else { continue };
+            self.store.release(number);
+            let judge = Judge { rules: self.rules, directory: &self.directory };
+            let passed = match judge.look(&publish, &self.store, now) {
+                Ok(Looked::Unsigned(passed)) => Ok(*passed),
+                Ok(Looked::Signed(_)) => Err(Reason::SignatureTopic),
+                Err(reason) => Err(reason),
+            };
+            self.decide(passed, &publish, now);
         }
     }
 

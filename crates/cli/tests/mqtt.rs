@@ -14,7 +14,7 @@ use sealstone_mqtt::gateway::link::Options;
 use sealstone_mqtt::gateway::wire::{Connect, Properties, Publish, Qos, Version};
 
 /// A process that ends with the test.
-struct Started(Child);
+pub(crate) struct Started(pub(crate) Child);
 
 impl Drop for Started {
     fn drop(&mut self) {
@@ -23,7 +23,7 @@ impl Drop for Started {
     }
 }
 
-fn mosquitto(folder: &Path) -> (Started, u16) {
+pub(crate) fn mosquitto(folder: &Path) -> (Started, u16) {
     mosquitto_with(folder, "")
 }
 
@@ -48,14 +48,14 @@ fn mosquitto_with(folder: &Path, more: &str) -> (Started, u16) {
     panic!("mosquitto does not listen");
 }
 
-fn sealstone(folder: &Path, args: &[&str]) -> Command {
+pub(crate) fn sealstone(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealstone"));
     command.current_dir(folder).args(args).stdin(Stdio::null());
     command
 }
 
 /// A gateway that is subscribed; what it says afterwards is read by a thread, so that it never waits.
-fn gateway(folder: &Path) -> Started {
+pub(crate) fn gateway(folder: &Path) -> Started {
     let mut command = sealstone(folder, &["mqtt", "gateway", "--config", "gateway.toml", "--json"]);
     let mut started = Started(command.stderr(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(started.0.stderr.take().unwrap()).lines();
@@ -65,7 +65,7 @@ fn gateway(folder: &Path) -> Started {
     started
 }
 
-fn connect(port: u16, name: &str, stays: bool) -> Client {
+pub(crate) fn connect(port: u16, name: &str, stays: bool) -> Client {
     let properties = Properties { session_expiry_s: stays.then_some(3600), ..Properties::default() };
     let connect = Connect {
         client_id: name.into(),
@@ -223,6 +223,89 @@ impl Lines for Child {
         assert_eq!(self.wait().unwrap().code(), Some(1), "one was refused");
         lines
     }
+}
+
+/// What a device is given tags its routine messages; the gateway of the same provisioning takes them, and reconciles the checkpoint.
+#[test]
+fn tags_of_a_provisioned_device_are_taken_and_reconciled() {
+    use sealstone_mqtt::form::By;
+    use sealstone_mqtt::mac::{Checkpoint, MacKey, Tagger};
+    use sealstone_mqtt::{Form, Keyed, Kind, Message, Number, Topic, UnixMillis, seal};
+
+    let (folder, _broker, port) = folder();
+    let mut reader = connect(port, "reader", false);
+    reader.subscribe(&["clean/#", "dead-letters/#", "alerts/#"], Qos::AtLeastOnce).unwrap();
+    let mut gateway = gateway(folder.path());
+    let bytes = fs::read(folder.path().join("7.device")).unwrap();
+    let given = sealstone_mqtt::provision::Provision::parse(&bytes).unwrap();
+    assert_eq!(given.tagged, [true, false, false, false]);
+    let key = MacKey::from_bytes(given.mac_key);
+    let level = sealstone_mldsa::Level::MlDsa44;
+    let signer = sealstone_mldsa::any::SigningKey::from_seed(level, given.key(level).seed).expand();
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    let topic = "device/7/telemetry/flow";
+    let message = |key_id, sequence, payload| Message {
+        key_id,
+        number: Some(Number { epoch: 1, sequence }),
+        time: UnixMillis(time),
+        ..Message::new(Topic::new(topic).unwrap(), payload)
+    };
+    let mut writer = connect(port, "writer", false);
+    let mut publish = |payload: &[u8]| {
+        let (topic, payload) = (topic.to_owned(), payload.to_vec());
+        writer.publish(Publish { qos: Qos::AtLeastOnce, topic, payload, ..Publish::default() }).unwrap();
+    };
+    let mut checkpoint = Checkpoint::<8>::new(given.mac_key_id);
+    for sequence in 0..3 {
+        let mut wire = [0; 200];
+        let said = message(given.mac_key_id, sequence, b"21.5");
+        let len = seal::seal(Form::V1, &said, &mut Tagger(&key), &mut wire).unwrap();
+        checkpoint.add(said.number.unwrap(), &wire[len - By::Mac.len()..len]).unwrap();
+        // The last one never leaves the device.
+        if sequence < 2 {
+            publish(&wire[..len]);
+            let came = reader.next(Duration::from_secs(30)).unwrap().unwrap();
+            assert_eq!(came.topic, format!("clean/{topic}"));
+            assert_eq!(came.properties.user("sealstone-seal").collect::<Vec<_>>(), ["tag"]);
+        } else {
+            fs::write(folder.path().join("tagged.bin"), &wire[..len]).unwrap();
+        }
+    }
+    let mut payload = [0; 200];
+    let len = checkpoint.emit(&mut payload).unwrap();
+    let said = Message { kind: Kind::Checkpoint, ..message(given.key(level).id, 3, &payload[..len]) };
+    let (mut wire, mut chance) = (vec![0; 4000], sealstone_mldsa::OsRandom);
+    let len = seal::seal(Form::V1, &said, &mut Keyed::new(&signer, &mut chance), &mut wire).unwrap();
+    publish(&wire[..len]);
+    let came = reader.next(Duration::from_secs(30)).unwrap().unwrap();
+    assert_eq!(came.properties.user("sealstone-kind").collect::<Vec<_>>(), ["checkpoint"]);
+
+    let inspect = ["mqtt", "inspect", "--topic", topic, "--directory", "devices", "tagged.bin"];
+    let said = sealstone(folder.path(), &inspect).output().unwrap();
+    let text = String::from_utf8(said.stdout).unwrap();
+    assert!(text.contains("KMAC256, 32 bytes") && text.contains("the tag is good: key 1 of 7"), "{text}");
+    let mut changed = fs::read(folder.path().join("tagged.bin")).unwrap();
+    *changed.last_mut().unwrap() ^= 1;
+    fs::write(folder.path().join("tagged.bin"), changed).unwrap();
+    let said = sealstone(folder.path(), &inspect).output().unwrap();
+    let text = String::from_utf8(said.stderr).unwrap();
+    assert!(said.status.code() == Some(1) && text.contains("the tag is not good"), "{text}");
+
+    let asked = Command::new("kill").args(["-TERM", &gateway.0.id().to_string()]).status().unwrap();
+    assert!(asked.success() && gateway.0.wait().unwrap().success());
+    let log = folder.path().join("sealstone-mqtt-data/audit/gateway/000001.jsonl");
+    let lines = fs::read_to_string(&log).unwrap();
+    let tags = lines.lines().find(|line| line.contains("mqtt.tags")).unwrap();
+    let members = r#""event":"mqtt.tags","device":"7","covered":2,"lost":1,"lost_messages":"1:1.2"}"#;
+    assert!(tags.ends_with(members), "{tags}");
+    // The key for tags is in no line, in no form.
+    let shared = fs::read_to_string(folder.path().join("devices/7.1.mac")).unwrap();
+    assert!(!lines.contains(shared.trim()));
+    let holds = sealstone(folder.path(), &["mqtt", "audit", "--config", "gateway.toml"]).output().unwrap();
+    assert!(holds.status.success(), "{holds:?}");
+    fs::write(&log, lines.replace("\"lost\":1", "\"lost\":0")).unwrap();
+    let holds = sealstone(folder.path(), &["mqtt", "audit"]).output().unwrap();
+    assert_eq!(holds.status.code(), Some(1), "{holds:?}");
 }
 
 #[test]

@@ -415,6 +415,7 @@ proptest! {
             correlation_data: &correlation_data,
             message_expiry_s,
             sealstone: &sealstone,
+            sealstone_room: 0,
         };
         let publish = Publish {
             topic: topic(&name),

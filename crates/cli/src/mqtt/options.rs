@@ -9,7 +9,7 @@ use sealstone_mldsa::Level;
 use sealstone_mqtt::gateway::Config;
 use sealstone_mqtt::gateway::config::{Broker, Tls};
 use sealstone_mqtt::gateway::wire::Version;
-use sealstone_mqtt::{Form, UnixMillis};
+use sealstone_mqtt::{Form, Kind, UnixMillis};
 
 use crate::error::Error;
 
@@ -91,6 +91,14 @@ pub(crate) fn form() -> impl TypedValueParser<Value = Form> {
     PossibleValuesParser::new(Form::ALL.map(Form::name)).try_map(|name| {
         let known = Form::ALL.into_iter().find(|form| form.name() == name);
         known.ok_or("unknown form")
+    })
+}
+
+/// A kind by its name.
+pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| {
+        let known = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        known.ok_or("unknown kind")
     })
 }
 

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use sealstone_mldsa::Level;
 use serde::Deserialize;
 
+use super::reason::Reason;
 use super::wire::Version;
 use crate::form::Form;
 use crate::level::{BANDS, Class};
@@ -31,6 +32,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The device directory: a JSON file, or a folder of them. Read again when it changes.
     pub directory: PathBuf,
+    /// Keys that devices announce, and who may tell devices something.
+    pub keys: Keys,
     /// What people and monitoring see.
     pub page: Page,
     /// What is accepted.
@@ -53,6 +56,31 @@ pub struct Alerts {
     pub low_means_minutes: NonZeroU32,
     /// An alert is published to this topic, `/`, its kind; empty: nowhere.
     pub topic: String,
+}
+
+/// `[keys]`: keys that devices announce, and who may tell devices something.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Keys {
+    /// What becomes of keys that devices announce.
+    pub announcements: Announcements,
+    /// What the commander was given, with its private keys; the command reads it, for [`super::Commander`].
+    pub commander: Option<PathBuf>,
+    /// The commander's entry in the directory. Its keys sign commands and confirmations, and nothing else.
+    pub commander_name: String,
+    /// How long a key counts after the next one of its level was confirmed.
+    pub overlap_s: u32,
+}
+
+/// What becomes of keys that devices announce.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Announcements {
+    /// They are refused: who has which key is the operator's word alone.
+    #[default]
+    Refuse,
+    /// A device that has proved with a key that counts may go on to the next one.
+    Confirm,
 }
 
 /// `[page]`: plain HTTP, for whoever asks: as a rule a loopback address.
@@ -111,6 +139,8 @@ pub struct Tls {
 pub struct Topics {
     /// What is accepted without a mark goes to this prefix, `/`, and its own topic.
     pub clean: String,
+    /// Where the commander speaks, to devices: what comes there is signed by its key and by no device's.
+    pub commands: Vec<String>,
     /// What is refused goes to this prefix, `/`, the reason, `/`, and its own topic; empty: nowhere.
     pub dead_letters: String,
     /// The most dead letters in a second; what is refused beyond them is counted only.
@@ -264,7 +294,10 @@ pub struct Workers {
 pub struct Rules<'a> {
     policy: &'a Policy,
     topics: &'a Topics,
+    keys: &'a Keys,
     identity: Filter<'a>,
+    commands: Vec<Filter<'a>>,
+    announcements: Filter<'a>,
     filters: Vec<(Filter<'a>, Class)>,
     floors: [Level; 4],
     fresh_ms: [u64; 4],
@@ -280,6 +313,26 @@ impl<'a> Rules<'a> {
     /// Where messages go.
     pub fn topics(&self) -> &'a Topics {
         self.topics
+    }
+
+    /// Announced keys and the commander.
+    pub fn keys(&self) -> &'a Keys {
+        self.keys
+    }
+
+    /// Whether a topic is the commander's.
+    pub fn is_command(&self, topic: Topic<'_>) -> bool {
+        self.commands.iter().any(|filter| filter.matches(topic))
+    }
+
+    /// Whether devices announce keys on a topic.
+    pub fn is_announcement(&self, topic: Topic<'_>) -> bool {
+        self.announcements.matches(topic)
+    }
+
+    /// Whether what the broker had kept may pass. Errors: `Retained`.
+    pub fn retained(&self, retained: bool) -> Result<(), Reason> {
+        if retained && self.policy.retained == Choice::Refuse { Err(Reason::Retained) } else { Ok(()) }
     }
 
     /// The device that a topic names.
@@ -404,6 +457,7 @@ impl Default for Config {
             class: Classes::default(),
             data_dir: "sealstone-mqtt-data".into(),
             directory: "devices".into(),
+            keys: Keys::default(),
             page: Page::default(),
             policy: Policy::default(),
             topics: Topics::default(),
@@ -441,10 +495,22 @@ impl Default for Broker {
     }
 }
 
+impl Default for Keys {
+    fn default() -> Self {
+        Keys {
+            announcements: Announcements::default(),
+            commander: None,
+            commander_name: "commander".into(),
+            overlap_s: 7 * 86_400,
+        }
+    }
+}
+
 impl Default for Topics {
     fn default() -> Self {
         Topics {
             clean: "clean".into(),
+            commands: ["device/+/command/#", "device/+/critical/key/confirmed"].map(str::to_owned).into(),
             dead_letters: "dead-letters".into(),
             dead_letters_per_second: const { NonZeroU32::new(100).unwrap() },
             identity: "device/+/#".into(),

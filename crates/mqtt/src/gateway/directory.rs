@@ -42,7 +42,7 @@ pub struct Device {
 }
 
 /// One key of a device.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Key {
     /// Its id.
     pub id: KeyId,
@@ -119,6 +119,10 @@ impl Directory {
             for entry in entries(file, &text)? {
                 let fault = |what, hint| Error::Directory { file: file.clone(), what, hint };
                 let mut device = device(&entry, file)?;
+                if directory.devices.contains_key(entry.device.as_str()) {
+                    let what = format!("device {:?} is there twice", entry.device);
+                    return Err(fault(what, "a device has one entry, with all of its keys"));
+                }
                 for mac in &entry.macs {
                     let (mac, stamp) = shared::load(mac, &entry, file)?;
                     if !marks.insert(mac.mark()) {
@@ -133,10 +137,6 @@ impl Directory {
                     }
                     directory.shared.push(stamp);
                     device.macs.push(Arc::new(mac));
-                }
-                if directory.devices.contains_key(entry.device.as_str()) {
-                    let what = format!("device {:?} is there twice", entry.device);
-                    return Err(fault(what, "a device has one entry, with all of its keys"));
                 }
                 for key in &device.keys {
                     if !publics.insert(key.public.clone()) {
@@ -169,6 +169,11 @@ impl Directory {
     /// A device.
     pub fn device(&self, id: &str) -> Option<&Device> {
         self.devices.get(id)
+    }
+
+    /// Whether a key of some device is this one.
+    pub fn has(&self, public: &[u8]) -> bool {
+        self.devices.values().flat_map(Device::keys).any(|key| key.public() == public)
     }
 
     /// How many devices there are.
@@ -222,6 +227,11 @@ impl State {
 }
 
 impl Key {
+    /// A key that counts. Shapes: `public` has the length of the level.
+    pub(super) fn active(id: KeyId, level: Level, public: &[u8]) -> Self {
+        Key { id, level, state: State::Active, public: public.into() }
+    }
+
     /// Whether its signatures count.
     pub fn counts(&self, now: UnixMillis) -> bool {
         self.state.counts(now)

@@ -6,13 +6,18 @@
 //! operator's page and has the argument why nothing is lost or doubled.
 
 mod alerts;
+pub mod announce;
 mod budget;
 pub mod client;
+mod commander;
+pub mod commands;
 pub mod config;
 pub mod directory;
 mod error;
 mod inbox;
 mod journal;
+pub mod known;
+pub mod learned;
 pub mod link;
 pub mod metrics;
 mod observe;
@@ -30,6 +35,7 @@ pub mod wire;
 mod workers;
 
 pub use alerts::{Alert, AlertKind};
+pub use commander::{Commander, Numbers};
 pub use config::Config;
 pub use directory::Directory;
 pub use error::Error;

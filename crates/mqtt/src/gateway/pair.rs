@@ -147,7 +147,7 @@ impl Pairs {
                     tried = true;
                 }
                 // A payload of another length: it says nothing of the signature. What else is wrong is wrong with any payload.
-                Err(Reason::Malformed(_)) | Ok(Looked::Unsigned(_)) => {}
+                Err(Reason::Malformed(_)) | Ok(Looked::Unsigned(_) | Looked::Release) => {}
                 Err(reason) if signature => return Met::Refused(reason),
                 Err(_) => {}
             }

@@ -21,6 +21,9 @@ pub struct Properties<'a> {
     pub message_expiry_s: Option<u32>,
     /// The user property `sealstone` (3.3.2.3.7), a detached envelope; empty for none.
     pub sealstone: &'a str,
+    /// Where that is empty: bytes of its value, which are written later, at the end of the head of a PUBLISH. Until then they are `A`. 0 for none,
+    /// and in what came.
+    pub sealstone_room: u16,
 }
 
 impl Properties<'_> {
@@ -31,6 +34,7 @@ impl Properties<'_> {
         correlation_data: &[],
         message_expiry_s: None,
         sealstone: "",
+        sealstone_room: 0,
     };
 }
 
@@ -103,13 +107,23 @@ pub(crate) fn emit_of_message(put: Put<'_>, said: &Properties<'_>) -> Result<(),
         put(&[id::USER_PROPERTY])?;
         text(put, USER_PROPERTY)?;
         text(put, said.sealstone)?;
+    } else if said.sealstone_room > 0 {
+        put(&[id::USER_PROPERTY])?;
+        text(put, USER_PROPERTY)?;
+        put(&said.sealstone_room.to_be_bytes())?;
+        let mut rest = usize::from(said.sealstone_room);
+        while rest > 0 {
+            let piece = rest.min(32);
+            put(&[b'A'; 32][..piece])?;
+            rest -= piece;
+        }
     }
     Ok(())
 }
 
 /// A UTF-8 string (MQTT 5.0, 1.5.4). Errors: `TooLong` over 65535 bytes; `BadPacket` for U+0000.
 pub(crate) fn text(put: Put<'_>, text: &str) -> Result<(), Error> {
-    if text.contains('\0') {
+    if text.bytes().any(|byte| byte == 0) {
         return Err(Error::BadPacket);
     }
     binary(put, text.as_bytes())
@@ -139,7 +153,7 @@ pub(crate) fn read_text<'a>(rest: &mut Bytes<'a>) -> Result<&'a str, Error> {
 /// The same, once its bytes are there. Errors: `BadPacket`.
 pub(crate) fn as_text(bytes: &[u8]) -> Result<&str, Error> {
     match core::str::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(text),
+        Ok(text) if !text.bytes().any(|byte| byte == 0) => Ok(text),
         _ => Err(Error::BadPacket),
     }
 }

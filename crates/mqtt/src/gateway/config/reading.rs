@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::{Config, Rules};
+use super::{Announcements, Config, Rules};
 use crate::gateway::Error;
+use crate::gateway::announce;
 use crate::gateway::error::plain;
 use crate::level::Class;
 use crate::topic::{Filter, Topic};
@@ -52,10 +53,14 @@ impl Config {
                 filters.push((filter("topics", text)?, class));
             }
         }
+        let commands = self.topics.commands.iter().map(|text| filter("commands", text));
         Ok(Rules {
             policy: &self.policy,
             topics: &self.topics,
+            keys: &self.keys,
             identity,
+            commands: commands.collect::<Result<_, _>>()?,
+            announcements: filter("announcements", announce::TOPIC)?,
             filters,
             floors: Class::ALL.map(|class| self.class.floor(class)),
             fresh_ms: Class::ALL.map(|class| self.class.fresh_ms(class)),
@@ -138,6 +143,19 @@ impl Config {
                     "a tag is weaker than any floor above ML-DSA-44: leave it out, or lower the floor",
                 );
             }
+        }
+        let name = &self.keys.commander_name;
+        if Topic::new(name).is_err() || name.contains('/') {
+            let what = format!("`commander_name` is {name:?}, which is no level of a topic");
+            return fault("commander_name", what, "as in the directory, without `/`, `+` and `#`");
+        }
+        if self.keys.announcements == Announcements::Confirm && self.keys.commander.is_none() {
+            let what = "`announcements` is \"confirm\" and `commander` is not set".into();
+            return fault(
+                "announcements",
+                what,
+                "`commander` in [keys] names what `sealstone mqtt provision` gave the commander",
+            );
         }
         if self.policy.forms.is_empty() {
             return fault("forms", "`forms` is empty".into(), "name at least one, as in [\"v1\"]");

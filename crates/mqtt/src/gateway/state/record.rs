@@ -1,6 +1,7 @@
 //! The records of the journal and the snapshot: one byte of kind, then fields, numbers big-endian.
 
 use super::WORDS;
+use crate::gateway::known::{self, Change};
 use crate::gateway::tags::{Named, Tagged, Tags};
 use crate::gateway::wire::{Packet, Publish, Version};
 use crate::message::{KeyId, Number, UnixMillis};
@@ -27,6 +28,8 @@ pub(super) enum Record<'a> {
     HalfBytes(u64, &'a [u8]),
     /// It waits no more.
     Released(u64),
+    /// What is known beside the directory changed.
+    Change(Change),
 }
 
 impl<'a> Record<'a> {
@@ -97,6 +100,7 @@ impl<'a> Record<'a> {
                 tags.emit(out);
             }
             Record::TagsRead(..) => return None,
+            Record::Change(change) => change.emit(out)?,
             Record::Told(device, until) => {
                 of(out, 9, device)?;
                 out.extend(until.0.to_be_bytes());
@@ -126,6 +130,7 @@ impl<'a> Record<'a> {
                 Some(Record::Tag(device, tagged, take(rest)?, UnixMillis(u64::from_be_bytes(take(rest)?))))
             }
             [8] => Some(Record::TagsRead(device(rest)?, Tags::parse(rest)?)),
+            [kind] if known::KINDS.contains(&kind) => Change::parse(kind, rest).map(Record::Change),
             [9] => Some(Record::Told(device(rest)?, UnixMillis(u64::from_be_bytes(take(rest)?)))),
             [20] => Some(Record::HalfBytes(u64::from_be_bytes(take(rest)?), bytes(rest)?)),
             [21] => Some(Record::Released(u64::from_be_bytes(take(rest)?))),

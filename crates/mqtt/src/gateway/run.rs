@@ -4,6 +4,8 @@
 //! Each turn of the loop takes what came, settles what is decided in the order of arrival, commits all of it at once, and only then
 //! writes: copies, dead letters, acknowledgements. So nothing is acknowledged that is not on the disk.
 
+mod apart;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,7 +20,7 @@ use super::error::plain;
 use super::inbox::{Inbox, Mail, News};
 use super::link::{Connection, Options, Welcome, Writer};
 use super::observe::{Event, Observer};
-use super::pair::{Met, Pairs};
+use super::pair::Pairs;
 use super::reason::Reason;
 use super::state::Store;
 use super::tags::Tally;
@@ -521,52 +523,6 @@ impl Turn<'_> {
                 }
                 self.bury(publish, reason, now);
             }
-        }
-        Ok(())
-    }
-
-    /// What was refused for having no signature, or for being one, may wait for what belongs to it.
-    fn apart(&mut self, publish: &Arc<Publish>, reason: Reason, now: UnixMillis) -> Outcome {
-        let directory = Arc::clone(&self.directory);
-        let judge = Judge { rules: self.rules, directory: &directory };
-        let Some(device) = self.pairs.device(&judge, publish, reason, now) else {
-            return Outcome::Refused(reason);
-        };
-        if self.failures_of(device).is_spent(now) {
-            return Outcome::Refused(Reason::OverBudget);
-        }
-        let mut failed = false;
-        let met = self.pairs.meet(publish, device, &judge, &self.store, || failed = true, now);
-        if failed {
-            self.failures_of(device).spend(now);
-        }
-        match met {
-            Met::Whole(number, verified) => Outcome::Whole(number, verified),
-            Met::Refused(reason) => Outcome::Refused(reason),
-            Met::Waits(number) if self.store.hold(number, publish) => Outcome::Waits,
-            Met::Waits(number) => {
-                self.pairs.release(number);
-                Outcome::Refused(reason)
-            }
-        }
-    }
-
-    /// Halves whose others did not come: as if they had come now, and nothing ever waited. Without a broker nothing can come.
-    /// Errors: the commander cannot answer.
-    fn unpaired(&mut self, now: UnixMillis) -> Result<(), Error> {
-        if self.link.is_none() {
-            return Ok(());
-        }
-        for number in self.pairs.due(now) {
-            let Some(publish) = self.pairs.release(number) else { continue };
-            self.store.release(number);
-            let judge = Judge { rules: self.rules, directory: &self.directory };
-            let passed = match judge.look(&publish, &self.store, now) {
-                Ok(Looked::Unsigned(passed)) => Ok(*passed),
-                Ok(Looked::Signed(_) | Looked::Release) => Err(Reason::SignatureTopic),
-                Err(reason) => Err(reason),
-            };
-            self.decide(passed, &publish, now)?;
         }
         Ok(())
     }

@@ -149,14 +149,15 @@ fn place(config: Option<&PathBuf>) -> Result<PathBuf, Error> {
 
 /// The chains that are meant.
 fn chains(paths: &[PathBuf], config: Option<&PathBuf>) -> Result<Vec<ChainFiles>, Error> {
-    let own;
-    let paths = match paths {
-        [] => {
-            own = [place(config)?];
-            &own[..]
-        }
-        paths => paths,
-    };
+    let hint = "--config names the server's configuration; `audit.enabled` is true unless it says otherwise";
+    match paths {
+        [] => chains_of(&[place(config)?], hint),
+        paths => chains_of(paths, hint),
+    }
+}
+
+/// The chains of directories, or of files of one chain. Errors: there is none; `hint` says what to do.
+pub(crate) fn chains_of(paths: &[PathBuf], hint: &str) -> Result<Vec<ChainFiles>, Error> {
     if paths.iter().all(|path| path.is_dir()) {
         let mut chains = Vec::new();
         for path in paths {
@@ -166,10 +167,10 @@ fn chains(paths: &[PathBuf], config: Option<&PathBuf>) -> Result<Vec<ChainFiles>
             }
         }
         return match chains.is_empty() {
-            true => Err(Error::usage(
-                format!("there is no audit log in {}", shown(&paths[0])),
-                "--config names the server's configuration; `audit.enabled` is true unless it says otherwise",
-            )),
+            true => {
+                let place = paths.first().map_or_else(String::new, |path| shown(path));
+                Err(Error::usage(format!("there is no audit log in {place}"), hint))
+            }
             false => Ok(chains),
         };
     }
@@ -182,8 +183,19 @@ fn verify(options: &Verify, terminal: &mut Terminal) -> Result<(), Error> {
         Some(source) => Key::load(&source, terminal)?.public().clone(),
         None => audit::public(&own_key(options)?)?,
     };
-    let mut chains = chains(&options.paths, options.config.as_ref())?;
-    if let Some(path) = &options.head {
+    let chains = chains(&options.paths, options.config.as_ref())?;
+    check(chains, &key, options.head.as_deref(), options.json, terminal)
+}
+
+/// Checks chains and tells what came of it. Errors: `Audit` if one does not hold.
+pub(crate) fn check(
+    mut chains: Vec<ChainFiles>,
+    key: &PublicKey,
+    head: Option<&Path>,
+    json: bool,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    if let Some(path) = head {
         let head = Head::read(path)?;
         let head = head.ok_or_else(|| Error::path(path, "read", std::io::ErrorKind::NotFound.into()))?;
         match chains.as_mut_slice() {
@@ -193,11 +205,11 @@ fn verify(options: &Verify, terminal: &mut Terminal) -> Result<(), Error> {
     }
     let mut reports: Vec<(String, Report)> = Vec::new();
     for chain in chains {
-        let report = chain.verify(&key)?;
+        let report = chain.verify(key)?;
         reports.push((chain.name, report));
     }
     let faults: usize = reports.iter().map(|(_, report)| report.findings.len()).sum();
-    if options.json {
+    if json {
         let chains: Map<String, Value> =
             reports.iter().map(|(name, report)| (name.clone(), json!(report))).collect();
         terminal.json(&json!({"chains": chains, "good": faults == 0, "key": key.kid()}))?;

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -23,10 +24,16 @@ impl Drop for Started {
 }
 
 pub(crate) fn mosquitto(folder: &Path) -> (Started, u16) {
+    mosquitto_with(folder, "")
+}
+
+/// With more lines for its listener.
+fn mosquitto_with(folder: &Path, more: &str) -> (Started, u16) {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let config = folder.join("mosquitto.conf");
-    let text =
-        format!("listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nlog_dest none\n");
+    let text = format!(
+        "listener {port} 127.0.0.1\n{more}allow_anonymous true\nmax_queued_messages 0\nlog_dest none\n"
+    );
     fs::write(&config, text).unwrap();
     let path = format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("mosquitto");
@@ -68,7 +75,9 @@ pub(crate) fn connect(port: u16, name: &str, stays: bool) -> Client {
         ..Connect::default()
     };
     let address = format!("127.0.0.1:{port}");
-    Client::connect(&Options { address, version: Version::V5, max_packet_bytes: 1 << 20, connect }).unwrap().0
+    Client::connect(&Options { address, tls: None, version: Version::V5, max_packet_bytes: 1 << 20, connect })
+        .unwrap()
+        .0
 }
 
 /// A folder with a device, a broker and a configuration.
@@ -80,6 +89,52 @@ fn folder() -> (tempfile::TempDir, Started, u16) {
     let made = sealstone(folder.path(), &["mqtt", "provision", "7"]).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     (folder, broker, port)
+}
+
+/// The options of TLS reach the broker, from each command: it has a certificate of its own, and demands one.
+#[test]
+fn published_and_subscribed_to_under_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let made = rcgen::generate_simple_self_signed(["broker.example.org".to_owned()]).unwrap();
+    for (name, text) in [("broker.pem", made.cert.pem()), ("broker.key", made.signing_key.serialize_pem())] {
+        fs::write(file(name), text).unwrap();
+        fs::set_permissions(file(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let (certificate, key) = (file("broker.pem"), file("broker.key"));
+    // Its own certificate is the one that it knows.
+    let more = format!(
+        "cafile {certificate}\ncertfile {certificate}\nkeyfile {key}\nrequire_certificate true\nuser root\n"
+    );
+    let (_broker, port) = mosquitto_with(folder.path(), &more);
+    let broker = format!("mqtts://127.0.0.1:{port}");
+    let made = sealstone(folder.path(), &["mqtt", "provision", "7"]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let secured = ["--tls-ca", &certificate, "--tls-name", "broker.example.org"];
+    let known = ["--tls-certificate", &certificate, "--tls-key", &key];
+    let topic = "device/7/telemetry/flow";
+    let publish = [
+        "mqtt",
+        "publish",
+        "--as",
+        "7.device",
+        "--topic",
+        topic,
+        "--message",
+        "21.5",
+        "--retain",
+        "--broker",
+        &broker,
+    ];
+    let done = sealstone(folder.path(), &[&publish[..], &secured].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(!done.status.success() && said.contains("it demands a certificate of ours"), "{said}");
+    let done = sealstone(folder.path(), &[&publish[..], &secured, &known].concat()).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    // It is retained: whoever subscribes now gets it.
+    let subscribe = ["mqtt", "subscribe", "--json", "--count", "1", "--broker", &broker];
+    let done = sealstone(folder.path(), &[&subscribe[..], &secured, &known].concat()).output().unwrap();
+    assert!(String::from_utf8_lossy(&done.stdout).contains("\"payload\":\"21.5\""), "{done:?}");
 }
 
 #[test]
@@ -180,6 +235,89 @@ impl Lines for Child {
         assert_eq!(self.wait().unwrap().code(), Some(1), "one was refused");
         lines
     }
+}
+
+/// What a device is given tags its routine messages; the gateway of the same provisioning takes them, and reconciles the checkpoint.
+#[test]
+fn tags_of_a_provisioned_device_are_taken_and_reconciled() {
+    use sealstone_mqtt::form::By;
+    use sealstone_mqtt::mac::{Checkpoint, MacKey, Tagger};
+    use sealstone_mqtt::{Form, Keyed, Kind, Message, Number, Topic, UnixMillis, seal};
+
+    let (folder, _broker, port) = folder();
+    let mut reader = connect(port, "reader", false);
+    reader.subscribe(&["clean/#", "dead-letters/#", "alerts/#"], Qos::AtLeastOnce).unwrap();
+    let mut gateway = gateway(folder.path());
+    let bytes = fs::read(folder.path().join("7.device")).unwrap();
+    let given = sealstone_mqtt::provision::Provision::parse(&bytes).unwrap();
+    assert_eq!(given.tagged, [true, false, false, false]);
+    let key = MacKey::from_bytes(given.mac_key);
+    let level = sealstone_mldsa::Level::MlDsa44;
+    let signer = sealstone_mldsa::any::SigningKey::from_seed(level, given.key(level).seed).expand();
+    let time = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_millis() as u64;
+    let topic = "device/7/telemetry/flow";
+    let message = |key_id, sequence, payload| Message {
+        key_id,
+        number: Some(Number { epoch: 1, sequence }),
+        time: UnixMillis(time),
+        ..Message::new(Topic::new(topic).unwrap(), payload)
+    };
+    let mut writer = connect(port, "writer", false);
+    let mut publish = |payload: &[u8]| {
+        let (topic, payload) = (topic.to_owned(), payload.to_vec());
+        writer.publish(Publish { qos: Qos::AtLeastOnce, topic, payload, ..Publish::default() }).unwrap();
+    };
+    let mut checkpoint = Checkpoint::<8>::new(given.mac_key_id);
+    for sequence in 0..3 {
+        let mut wire = [0; 200];
+        let said = message(given.mac_key_id, sequence, b"21.5");
+        let len = seal::seal(Form::V1, &said, &mut Tagger(&key), &mut wire).unwrap();
+        checkpoint.add(said.number.unwrap(), &wire[len - By::Mac.len()..len]).unwrap();
+        // The last one never leaves the device.
+        if sequence < 2 {
+            publish(&wire[..len]);
+            let came = reader.next(Duration::from_secs(30)).unwrap().unwrap();
+            assert_eq!(came.topic, format!("clean/{topic}"));
+            assert_eq!(came.properties.user("sealstone-seal").collect::<Vec<_>>(), ["tag"]);
+        } else {
+            fs::write(folder.path().join("tagged.bin"), &wire[..len]).unwrap();
+        }
+    }
+    let mut payload = [0; 200];
+    let len = checkpoint.emit(&mut payload).unwrap();
+    let said = Message { kind: Kind::Checkpoint, ..message(given.key(level).id, 3, &payload[..len]) };
+    let (mut wire, mut chance) = (vec![0; 4000], sealstone_mldsa::OsRandom);
+    let len = seal::seal(Form::V1, &said, &mut Keyed::new(&signer, &mut chance), &mut wire).unwrap();
+    publish(&wire[..len]);
+    let came = reader.next(Duration::from_secs(30)).unwrap().unwrap();
+    assert_eq!(came.properties.user("sealstone-kind").collect::<Vec<_>>(), ["checkpoint"]);
+
+    let inspect = ["mqtt", "inspect", "--topic", topic, "--directory", "devices", "tagged.bin"];
+    let said = sealstone(folder.path(), &inspect).output().unwrap();
+    let text = String::from_utf8(said.stdout).unwrap();
+    assert!(text.contains("KMAC256, 32 bytes") && text.contains("the tag is good: key 1 of 7"), "{text}");
+    let mut changed = fs::read(folder.path().join("tagged.bin")).unwrap();
+    *changed.last_mut().unwrap() ^= 1;
+    fs::write(folder.path().join("tagged.bin"), changed).unwrap();
+    let said = sealstone(folder.path(), &inspect).output().unwrap();
+    let text = String::from_utf8(said.stderr).unwrap();
+    assert!(said.status.code() == Some(1) && text.contains("the tag is not good"), "{text}");
+
+    let asked = Command::new("kill").args(["-TERM", &gateway.0.id().to_string()]).status().unwrap();
+    assert!(asked.success() && gateway.0.wait().unwrap().success());
+    let log = folder.path().join("sealstone-mqtt-data/audit/gateway/000001.jsonl");
+    let lines = fs::read_to_string(&log).unwrap();
+    let tags = lines.lines().find(|line| line.contains("mqtt.tags")).unwrap();
+    let members = r#""event":"mqtt.tags","device":"7","covered":2,"lost":1,"lost_messages":"1:1.2"}"#;
+    assert!(tags.ends_with(members), "{tags}");
+    // The key for tags is in no line, in no form.
+    let shared = fs::read_to_string(folder.path().join("devices/7.1.mac")).unwrap();
+    assert!(!lines.contains(shared.trim()));
+    let holds = sealstone(folder.path(), &["mqtt", "audit", "--config", "gateway.toml"]).output().unwrap();
+    assert!(holds.status.success(), "{holds:?}");
+    fs::write(&log, lines.replace("\"lost\":1", "\"lost\":0")).unwrap();
+    let holds = sealstone(folder.path(), &["mqtt", "audit"]).output().unwrap();
+    assert_eq!(holds.status.code(), Some(1), "{holds:?}");
 }
 
 #[test]

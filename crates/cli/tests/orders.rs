@@ -8,9 +8,10 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use sealstone_mldsa::{Level, OsRandom, any::SigningKey};
-use sealstone_mqtt::gateway::wire::{Packet, Properties, Publish, Qos, Version, head};
+use sealstone_mqtt::gateway::wire::{Packet, Properties, Publish, Qos, Version};
 use sealstone_mqtt::keyring::{Announcement, Confirmation};
 use sealstone_mqtt::open::Envelope;
+use sealstone_mqtt::packet::packet_len;
 use sealstone_mqtt::provision::Provision;
 use sealstone_mqtt::{Form, KeyId, Keyed, Message, Number, Topic, UnixMillis, seal};
 
@@ -151,11 +152,11 @@ impl Peer {
 
     fn read(&mut self) -> Packet {
         loop {
-            if let Some((first, len, at)) = head(&self.buffer).unwrap()
-                && let Some(body) = self.buffer.get(at..at + len)
+            if let Some(len) = packet_len(&self.buffer).unwrap()
+                && let Some(bytes) = self.buffer.get(..len)
             {
-                let packet = Packet::parse(Version::V5, first, body).unwrap();
-                self.buffer.drain(..at + len);
+                let packet = Packet::parse(Version::V5, bytes).unwrap();
+                self.buffer.drain(..len);
                 return packet;
             }
             let mut piece = [0; 4096];

@@ -42,9 +42,11 @@ transcripts! {
     client
     edges
     issuer
+    jws
     jwt
     key
     mqtt
+    mqtt_audit
     mqtt_simulate
     quickstart
     sign

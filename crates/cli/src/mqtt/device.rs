@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use sealstone_mldsa::{Level, OsRandom, any};
 use sealstone_mqtt::commander::Commander;
 use sealstone_mqtt::flash::Flash;
-use sealstone_mqtt::gateway::directory::{Entry, entries};
+use sealstone_mqtt::gateway::directory::{Entry, MacEntry, StateName, entries, mac_text};
 use sealstone_mqtt::keyring::KeyRing;
 use sealstone_mqtt::level::Class;
 use sealstone_mqtt::number::Numbers;
@@ -174,11 +174,39 @@ pub(crate) fn read_entries(file: &Path) -> Result<Vec<Entry>, Error> {
     Ok(entries(file, &text)?)
 }
 
+/// Where a shared key of a device is, or will be: DEVICE.ID.mac beside its entry.
+pub(crate) fn mac_place(entry: &Path, device: &str, id: KeyId) -> PathBuf {
+    entry.with_file_name(format!("{device}.{}.mac", id.0))
+}
+
+/// What an entry says of a shared key beside it.
+pub(crate) fn mac_entry(place: &Path, id: KeyId, state: StateName) -> MacEntry {
+    let file = place.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    MacEntry { id: id.0, state, retired_at: None, file }
+}
+
+/// Writes a shared key, for its owner alone.
+pub(crate) fn write_mac(
+    place: &Path,
+    key: &[u8; 32],
+    force: bool,
+    terminal: &mut Terminal,
+) -> Result<(), Error> {
+    make_folder(place)?;
+    Target::Path(place.to_owned()).write(&*mac_text(key), Readers::Owner, force, terminal)
+}
+
+/// The folder of a file.
+fn make_folder(file: &Path) -> Result<(), Error> {
+    match file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
+        Some(folder) => fs::create_dir_all(folder).map_err(|cause| Error::path(folder, "made", cause)),
+        None => Ok(()),
+    }
+}
+
 /// Writes the entries of a file, whole or not at all.
 pub(crate) fn write_entries(file: &Path, all: &[Entry], terminal: &mut Terminal) -> Result<(), Error> {
-    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(|cause| Error::path(folder, "made", cause))?;
-    }
+    make_folder(file)?;
     let text = match all {
         [one] => serde_json::to_string_pretty(one),
         more => serde_json::to_string_pretty(more),

@@ -1,5 +1,6 @@
 //! `sealstone mqtt`: signed messages of devices.
 
+mod audit;
 mod commander;
 mod device;
 mod gateway;
@@ -22,6 +23,8 @@ use crate::terminal::Terminal;
 /// The verbs.
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Check every line and every signature of a gateway's log
+    Audit(audit::Options),
     /// Verify what devices publish, and publish clean copies
     Gateway(gateway::Options),
     /// Explain an envelope, and check it where its key is known
@@ -46,6 +49,7 @@ pub(crate) enum Command {
 
 pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
     match command {
+        Command::Audit(options) => audit::run(&options, terminal),
         Command::Gateway(options) => gateway::run(&options, terminal),
         Command::Inspect(options) => inspect::run(&options, terminal),
         Command::Keys(command) => keys::run(command, terminal),

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use sealstone_mldsa::{Level, OsRandom, Randomness as _};
-use sealstone_mqtt::gateway::directory::{Entry, KeyEntry};
+use sealstone_mqtt::gateway::directory::{Entry, KeyEntry, StateName};
 use sealstone_mqtt::level::{Band, Class, Policy};
 use sealstone_mqtt::provision::{Key, Provision, Saying, Topics, first_key_id};
-use sealstone_mqtt::{KeyId, Topic};
+use sealstone_mqtt::{Form, KeyId, Topic};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -24,7 +24,7 @@ use crate::terminal::Terminal;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  sealstone mqtt provision pump-7                      pump-7.device, pump-7.flash and devices/pump-7.json
+  sealstone mqtt provision pump-7                      pump-7.device, pump-7.flash, devices/pump-7.json and devices/pump-7.1.mac
   sealstone mqtt provision pump-7 --broker 192.0.2.7:1883 --interval 15m --preset industrial
   sealstone mqtt provision meter-1 --topic 'device/meter-1/telemetry/#' --config gateway.toml
   sealstone mqtt provision pump-8 --commander devices/control.json      it takes commands that are signed with control's key
@@ -33,7 +33,9 @@ The file DEVICE.device goes to the device, and nowhere else: it holds a private 
 broker, the policy by which the device chooses levels, and the classes of topics. DEVICE.flash is the device's flash before its \
 first start, with the count of its starts and the ids of its keys; it is written to the device once, and never again: a device that \
 counts anew is refused as a replay. Both are described byte for byte in docs/formats/mqtt-device.md. The entry \
-goes to the gateway's directory, which a running gateway reads again by itself.")]
+goes to the gateway's directory, which a running gateway reads again by itself, and beside it DEVICE.1.mac, the key for tags, which \
+device and gateway share: nobody else may read it. The device gives tags to the classes that the configuration's `tags` takes them in, \
+by default low, and signs a checkpoint over them.")]
 pub(crate) struct Options {
     /// The device: the level of its topics that names it
     #[arg(value_name = "DEVICE")]
@@ -68,6 +70,18 @@ pub(crate) struct Options {
     /// How the device weighs energy, memory and heat
     #[arg(long, value_enum, default_value_t = Preset::Battery)]
     preset: Preset,
+    /// The form of its envelopes: v1, or detached in a user property, which leaves payloads as they are and needs MQTT 5
+    #[arg(long, value_name = "FORM", default_value = "v1", value_parser = ["v1", "detached"])]
+    form: String,
+    /// Readings of the class low in one message, 1 to 64
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=i64::from(Saying::BATCH_MAX)))]
+    batch: u8,
+    /// Say "unchanged" this often of a value that stays the same, and nothing between; each value is said if not given
+    #[arg(long, value_name = "TIME", value_parser = clock::parse_span)]
+    unchanged: Option<Duration>,
+    /// Say such a value in full this often
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = clock::parse_span, requires = "unchanged")]
+    full: Duration,
     /// Whose commands it takes: an entry of the gateway's directory, whose highest active key counts, or a public key
     #[arg(long, value_name = "PUB", value_parser = clap::value_parser!(OsString))]
     commander: Option<OsString>,
@@ -126,8 +140,11 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     let filters: Vec<(String, Class)> = Class::ALL.into_iter().rev().flat_map(classes).collect();
     let out = Target::from(options.out.clone().unwrap_or_else(|| format!("{name}.device").into()));
     let flash = Target::from(options.flash.clone().unwrap_or_else(|| format!("{name}.flash").into()));
+    let rules = config.rules().map_err(sealstone_mqtt::gateway::Error::from)?;
+    let shared = device::mac_place(&file, name, MAC_KEY_ID);
     out.check(options.force)?;
     flash.check(options.force)?;
+    Target::Path(shared.clone()).check(options.force)?;
 
     let signing = [device::key(Level::MlDsa44)?, device::key(Level::MlDsa65)?, device::key(Level::MlDsa87)?];
     let ids = Level::ALL.map(first_key_id);
@@ -138,9 +155,9 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     let given = Provision {
         device: name,
         keys: Level::ALL.map(|level| Key { id: ids[level as usize], seed: signing[level as usize].seed() }),
-        mac_key_id: KeyId(1),
+        mac_key_id: MAC_KEY_ID,
         mac_key: &mac_key,
-        tagged: [false; 4],
+        tagged: Class::ALL.map(|class| rules.takes_tags(class)),
         address: options.broker.ip().octets(),
         port: options.broker.port(),
         keepalive_s: u16::try_from(options.keep_alive.as_secs())
@@ -148,14 +165,17 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         answer_ms: millis("--answer", options.answer)?,
         interval_ms: millis("--interval", options.interval)?,
         policy,
-        saying: Saying::PLAIN,
+        saying: saying(options)?,
         topics: Topics::new(&topics).map_err(unfit)?,
         commander: commander.as_ref().map(commander::Named::key),
     };
     device::write(&given, &out, options.force, terminal)?;
     flash.write(&device::flash(ids)?, Readers::Owner, options.force, terminal)?;
     let keys = ids.iter().zip(&signing).map(|(id, key)| KeyEntry::new(*id, &key.verifying_key())).collect();
-    entries.push(Entry { device: name.clone(), topics: options.topics.clone(), keys, macs: vec![] });
+    let macs = vec![device::mac_entry(&shared, MAC_KEY_ID, StateName::Active)];
+    entries.push(Entry { device: name.clone(), topics: options.topics.clone(), keys, macs });
+    // The key first: an entry whose key is not there is a fault of the whole directory.
+    device::write_mac(&shared, &mac_key, options.force, terminal)?;
     device::write_entries(&file, &entries, terminal)?;
     let (Target::Path(out), Target::Path(flash)) = (&out, &flash) else { return Ok(()) };
     if options.json {
@@ -165,6 +185,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             "given": shown(out),
             "flash": shown(flash),
             "entry": shown(&file),
+            "mac": shown(&shared),
         }));
     }
     let [a, b, c] = ids.map(|id| id.0);
@@ -172,9 +193,30 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         (shown(out), format!("keys {a}, {b} and {c} of {name}, for the device alone")),
         (shown(flash), "its flash before its first start, to be written once".into()),
         (shown(&file), "its entry, for the gateway".into()),
+        (shown(&shared), "its key for tags, for the gateway alone".into()),
     ];
     let width = rows.iter().map(|(path, _)| path.chars().count()).max().unwrap_or(0);
     rows.iter().try_for_each(|(path, what)| terminal.line(format_args!("{path:<width$}  {what}")))
+}
+
+/// The id of a device's first key for tags.
+const MAC_KEY_ID: KeyId = KeyId(1);
+
+/// How the device says its readings.
+fn saying(options: &Options) -> Result<Saying, Error> {
+    let form = if options.form == "detached" { Form::Detached } else { Form::V1 };
+    let mut saying = Saying { form, batch: options.batch, ..Saying::PLAIN };
+    if let Some(unchanged) = options.unchanged {
+        let seconds = |time: Duration| u16::try_from(time.as_secs()).ok().filter(|seconds| *seconds > 0);
+        let known = seconds(unchanged).zip(seconds(options.full)).filter(|(silence, full)| silence <= full);
+        (saying.silence_s, saying.full_s) = known.ok_or_else(|| {
+            Error::usage(
+                "--unchanged or --full is out of range",
+                "from 1s to 65535s, and --full not less than --unchanged",
+            )
+        })?;
+    }
+    Ok(saying)
 }
 
 /// Milliseconds that a device can wait.

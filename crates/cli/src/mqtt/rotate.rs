@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
-use sealstone_mldsa::Level;
-use sealstone_mqtt::gateway::directory::{KeyEntry, StateName};
+use sealstone_mldsa::{Level, OsRandom, Randomness as _};
+use sealstone_mqtt::gateway::directory::{Entry, KeyEntry, StateName};
 use sealstone_mqtt::provision::{Key, Provision};
 use sealstone_mqtt::{KeyId, UnixMillis};
 use serde_json::json;
+use zeroize::Zeroizing;
 
 use super::{device, options};
 use crate::clock;
@@ -25,14 +26,14 @@ Examples:
   sealstone mqtt rotate pump-7.device --overlap 0s          the old keys are known to others: they count no more
   sealstone mqtt rotate pump-7.device --level ML-DSA-87     one of them
 
-The new file has the next key ids and everything else of the old one, the key for tags too. Give it to the device within \
-the overlap: both count until then. Its flash stays as it is: the device takes newer keys, and never older ones again. A gateway \
+The new file has the next key ids and everything else of the old one. Without --level there is a new key for tags too, which goes \
+beside the entry as DEVICE.ID.mac. Give the file to the device within the overlap: both count until then. Its flash stays as it is: the device takes newer keys, and never older ones again. A gateway \
 that runs reads the directory again by itself.")]
 pub(crate) struct Options {
     /// What the device was given
     #[arg(value_name = "FILE")]
     given: PathBuf,
-    /// The level of the new key; each level gets one if not given
+    /// The level of the new key; each level gets one if not given, and there is a new key for tags
     #[arg(long, value_name = "LEVEL", ignore_case = true, value_parser = options::level())]
     level: Option<Level>,
     /// How long the old keys count
@@ -94,7 +95,24 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         keys[*level as usize] = Key { id: KeyId(id), seed: key.seed() };
         entry.keys.push(KeyEntry::new(KeyId(id), &key.verifying_key()));
     }
-    device::write(&Provision { keys, ..given }, &out, options.force, terminal)?;
+    let mut made_mac = None;
+    if options.level.is_none() {
+        let mut key = Zeroizing::new([0; 32]);
+        OsRandom.fill(key.as_mut()).map_err(Error::Engine)?;
+        let id = next_mac(entry, given.mac_key_id, ends)?;
+        let place = device::mac_place(&file, given.device, id);
+        Target::Path(place.clone()).check(options.force)?;
+        entry.macs.push(device::mac_entry(&place, id, StateName::Active));
+        made_mac = Some((id, key, place));
+    }
+    let (mac_key_id, mac_key) = match &made_mac {
+        Some((id, key, _)) => (*id, &**key),
+        None => (given.mac_key_id, given.mac_key),
+    };
+    device::write(&Provision { keys, mac_key_id, mac_key, ..given }, &out, options.force, terminal)?;
+    if let Some((_, key, place)) = &made_mac {
+        device::write_mac(place, key, options.force, terminal)?;
+    }
     device::write_entries(&file, &entries, terminal)?;
     let ids: Vec<u16> = levels.iter().map(|level| keys[*level as usize].id.0).collect();
     let Target::Path(out) = &out else { return Ok(()) };
@@ -105,14 +123,40 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             "given": shown(out),
             "entry": shown(&file),
             "before_retired_at": ends.0,
+            "mac": made_mac.as_ref().map(|(_, _, place)| shown(place)),
         }));
     }
     let ids = ids.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
     terminal.line(format_args!("{}  new for {}, for the device alone: {ids}", shown(out), given.device))?;
+    if let Some((id, _, place)) = &made_mac {
+        terminal.line(format_args!(
+            "{}  its new key for tags, {}, for the gateway alone",
+            shown(place),
+            id.0
+        ))?;
+    }
     let until = if overlap == 0 {
         "do not count any more".into()
     } else {
         format!("count until {}", options::utc(ends))
     };
     terminal.line(format_args!("{DIM}the keys before {until}{DIM:#}"))
+}
+
+/// Retires the keys for tags that there are; the id of the next one.
+fn next_mac(entry: &mut Entry, given: KeyId, ends: UnixMillis) -> Result<KeyId, Error> {
+    let mut last = given.0;
+    for mac in &mut entry.macs {
+        let before = match mac.state {
+            StateName::Retired => mac.retired_at.unwrap_or(0),
+            _ => u64::MAX,
+        };
+        (mac.state, mac.retired_at) = (StateName::Retired, Some(before.min(ends.0)));
+        last = last.max(mac.id);
+    }
+    let next = last.checked_add(1).filter(|id| entry.keys.iter().all(|key| key.id != *id));
+    next.map(KeyId).ok_or_else(|| {
+        let what = "all key ids for tags are used";
+        Error::usage(what, "give the device a new name with `sealstone mqtt provision`")
+    })
 }

@@ -1,4 +1,4 @@
-//! The gateway's audit log: a chain of hashes with signed blocks, in `audit` within its data directory. `sealstone audit verify`
+//! The gateway's audit log: a chain of hashes with signed blocks, in `audit` within its data directory. `sealstone mqtt audit`
 //! checks it.
 
 use std::fs::{self, DirBuilder, OpenOptions};

@@ -1,5 +1,6 @@
 //! The configuration: TOML, every value defaulted, nothing unknown let through. An empty file is a configuration.
 
+mod keys;
 mod reading;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ use std::path::PathBuf;
 
 use sealstone_mldsa::Level;
 use serde::Deserialize;
+
+pub use keys::{Announcements, Keys};
 
 use super::reason::Reason;
 use super::wire::Version;
@@ -58,31 +61,6 @@ pub struct Alerts {
     pub topic: String,
 }
 
-/// `[keys]`: keys that devices announce, and who may tell devices something.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Keys {
-    /// What becomes of keys that devices announce.
-    pub announcements: Announcements,
-    /// What the commander was given, with its private keys; the command reads it, for [`super::Commander`].
-    pub commander: Option<PathBuf>,
-    /// The commander's entry in the directory. Its keys sign commands and confirmations, and nothing else.
-    pub commander_name: String,
-    /// How long a key counts after the next one of its level was confirmed.
-    pub overlap_s: u32,
-}
-
-/// What becomes of keys that devices announce.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Announcements {
-    /// They are refused: who has which key is the operator's word alone.
-    #[default]
-    Refuse,
-    /// A device that has proved with a key that counts may go on to the next one.
-    Confirm,
-}
-
 /// `[page]`: plain HTTP, for whoever asks: as a rule a loopback address.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -95,7 +73,7 @@ pub struct Page {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Broker {
-    /// Host and port.
+    /// Host and port; with `mqtts://` before them, TLS, and the port may be left out: 8883.
     pub address: String,
     /// The client identifier. The broker keeps the session under it, so it stays the same.
     pub client_id: String,
@@ -111,10 +89,26 @@ pub struct Broker {
     pub receive_maximum: NonZeroU16,
     /// How long the broker keeps the session while the gateway is away, in seconds (MQTT 5).
     pub session_expiry_s: u32,
+    /// TLS 1.3; without it, and without `mqtts://`, plain TCP.
+    pub tls: Option<Tls>,
     /// A file with the user name, on its first line.
     pub user_file: Option<PathBuf>,
     /// The version of MQTT: "5" or "3.1.1".
     pub version: Version,
+}
+
+/// `[broker] tls`: whom we trust and who we are. The files are read when the gateway starts.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tls {
+    /// A PEM file of the authorities that may have signed the broker's certificate; without it those of the system.
+    pub ca: Option<PathBuf>,
+    /// A PEM file with our certificate, for a broker that demands one, and with those between it and its authority.
+    pub certificate: Option<PathBuf>,
+    /// A PEM file with the private key of `certificate`. Not everyone may read it.
+    pub key: Option<PathBuf>,
+    /// The name in the broker's certificate; without it the host of the address.
+    pub server_name: Option<String>,
 }
 
 /// `[topics]`: filters and prefixes. The prefixes must lie outside of what is subscribed to.
@@ -470,19 +464,9 @@ impl Default for Broker {
             publish_qos: 2,
             receive_maximum: const { NonZeroU16::new(256).unwrap() },
             session_expiry_s: 7 * 86_400,
+            tls: None,
             user_file: None,
             version: Version::V5,
-        }
-    }
-}
-
-impl Default for Keys {
-    fn default() -> Self {
-        Keys {
-            announcements: Announcements::default(),
-            commander: None,
-            commander_name: "commander".into(),
-            overlap_s: 7 * 86_400,
         }
     }
 }

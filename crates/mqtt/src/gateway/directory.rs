@@ -119,6 +119,10 @@ impl Directory {
             for entry in entries(file, &text)? {
                 let fault = |what, hint| Error::Directory { file: file.clone(), what, hint };
                 let mut device = device(&entry, file)?;
+                if directory.devices.contains_key(entry.device.as_str()) {
+                    let what = format!("device {:?} is there twice", entry.device);
+                    return Err(fault(what, "a device has one entry, with all of its keys"));
+                }
                 for mac in &entry.macs {
                     let (mac, stamp) = shared::load(mac, &entry, file)?;
                     if !marks.insert(mac.mark()) {
@@ -133,10 +137,6 @@ impl Directory {
                     }
                     directory.shared.push(stamp);
                     device.macs.push(Arc::new(mac));
-                }
-                if directory.devices.contains_key(entry.device.as_str()) {
-                    let what = format!("device {:?} is there twice", entry.device);
-                    return Err(fault(what, "a device has one entry, with all of its keys"));
                 }
                 for key in &device.keys {
                     if !publics.insert(key.public.clone()) {

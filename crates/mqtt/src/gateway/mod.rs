@@ -27,6 +27,7 @@ pub mod run;
 pub mod state;
 pub mod status;
 pub mod tags;
+pub mod tls;
 pub mod verify;
 mod watch;
 pub mod wire;

@@ -18,7 +18,7 @@ use super::journal::{Journal, frame, framed};
 use super::known::{Change, Known};
 use super::tags::{Named, Tagged, Tags, Tally};
 use super::verify::Seen;
-use super::wire::{Packet, Publish, Version, head};
+use super::wire::{Packet, Publish, Version};
 use crate::mac::Checkpointed;
 use crate::message::{KeyId, Number, UnixMillis};
 use crate::replay::{Replay, Window};
@@ -504,14 +504,10 @@ impl Memory {
                 // A number that was accepted is accepted; what the window says now does not matter.
                 Record::Number(device, key, number) => drop(self.accept(device, key, number)),
                 Record::Digest(digest, until) => drop(self.digests.insert(digest, until)),
-                Record::OwedBytes(bytes) => {
-                    let (first, len, at) = head(bytes).ok()??;
-                    let body = bytes.get(at..at + len)?;
-                    match Packet::parse(Version::V5, first, body).ok()? {
-                        Packet::Publish(publish) => self.owe(*publish),
-                        _ => return None,
-                    }
-                }
+                Record::OwedBytes(bytes) => match Packet::parse(Version::V5, bytes).ok()? {
+                    Packet::Publish(publish) => self.owe(*publish),
+                    _ => return None,
+                },
                 Record::Owed(_) => return None,
                 Record::Received(id) => self.owed(id)?.received = true,
                 Record::Done(id) => drop(self.done(id)),

@@ -28,8 +28,7 @@ use crate::open::{self, Envelope};
 use crate::replay::Replay;
 use crate::topic::Topic;
 
-/// The user property that has the signature of a detached envelope (docs/formats/mqtt.md).
-pub const SIGNATURE_PROPERTY: &str = "sealstone";
+pub use crate::packet::USER_PROPERTY as SIGNATURE_PROPERTY;
 
 /// The longest payload whose tag the loop itself checks: some ten microseconds, about what it takes to hand a message to another
 /// thread and to be told of it. A longer one would keep the others waiting.

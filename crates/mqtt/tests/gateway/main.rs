@@ -18,3 +18,4 @@ mod state;
 #[allow(dead_code, reason = "shared with the tests of the core")]
 mod support;
 mod tagged;
+mod tls;

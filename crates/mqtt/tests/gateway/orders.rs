@@ -27,10 +27,16 @@ fn key(level: Level, seed: u8) -> any::SigningKey {
 
 /// Device r with keys 6501 and 8701, and the commander with key 1; and what the test adds to r's keys.
 fn directory(folder: &Path, more: &[KeyEntry]) {
+    directory_of(folder, more, StateName::Active);
+}
+
+fn directory_of(folder: &Path, more: &[KeyEntry], commander: StateName) {
+    let state = commander;
     let entry = |device: &str, keys| Entry { device: device.into(), topics: vec![], keys, macs: vec![] };
     let own = [(6501, Level::MlDsa65, 11), (8701, Level::MlDsa87, 13)];
     let own = own.map(|(id, level, seed)| KeyEntry::new(KeyId(id), &key(level, seed).verifying_key()));
     let commander = KeyEntry::new(KeyId(1), &key(Level::MlDsa87, 14).verifying_key());
+    let commander = KeyEntry { state, ..commander };
     let entries = [entry("r", [&own[..], more].concat()), entry("commander", vec![commander])];
     std::fs::write(folder.join("devices.json"), serde_json::to_string(&entries).unwrap()).unwrap();
 }
@@ -208,7 +214,10 @@ fn a_command_signed_beforehand_is_let_go_once_over_restarts() {
         assert_eq!(collect(&mut reader, 1)["clean/device/r/command/valve"][0].payload, b"interval 5000");
 
         let commands =
-            [Command { token: &[1; 32], bytes: b"open" }, Command { token: &[2; 32], bytes: b"close" }];
+            [(1, b"open "), (2, b"close"), (3, b"drain")].map(|(token, bytes)| (vec![token; 32], bytes));
+        let commands = commands
+            .each_ref()
+            .map(|(token, bytes)| Command { token: token[..].first_chunk().unwrap(), bytes: &bytes[..] });
         let (from, to) = (UnixMillis(now().0 - 1), UnixMillis(now().0 + 3_600_000));
         let mut payload = vec![0; 300];
         let len = Template::emit(5, from, to, &commands, &mut payload).unwrap();
@@ -235,7 +244,12 @@ fn a_command_signed_beforehand_is_let_go_once_over_restarts() {
         send(VALVE, &release(0, 1));
         let found = collect(&mut reader, 2);
         assert_eq!(found["dead-letters/command-taken/device/r/command/valve"].len(), 1);
-        assert_eq!(found["clean/device/r/command/valve"][0].payload, b"open");
+        assert_eq!(found["clean/device/r/command/valve"][0].payload, b"open ");
+        // A template falls with the key that signed it.
+        directory_of(folder.path(), &[], StateName::Retired);
+        running.until("Directory {");
+        send(VALVE, &release(2, 3));
+        assert_eq!(collect(&mut reader, 1)["dead-letters/key-retired/device/r/command/valve"].len(), 1);
         running.stop().unwrap();
     }
 }

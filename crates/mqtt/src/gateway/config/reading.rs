@@ -183,6 +183,12 @@ impl Config {
                 "the broker keeps the session under it: give it a name that stays",
             );
         }
+        if let Some(tls) = &self.broker.tls
+            && tls.certificate.is_some() != tls.key.is_some()
+        {
+            let what = "`certificate` and `key` of `tls` belong together, and one is missing".into();
+            return fault("tls", what, "name both, for a broker that demands a certificate, or neither");
+        }
         if self.broker.password_file.is_some() && self.broker.user_file.is_none() {
             let what = "`password_file` is set and `user_file` is not".into();
             return fault("password_file", what, "MQTT has no password without a user name");

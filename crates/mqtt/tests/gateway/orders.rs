@@ -283,6 +283,34 @@ fn guesses_are_counted_as_forgeries_are() {
     running.stop().unwrap();
 }
 
+/// A device that announces without end is answered so often, and others are heard all the while.
+#[test]
+fn announcements_without_end_are_not_all_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path());
+    directory(folder.path(), &[]);
+    let running = gateway(folder.path(), broker.port, "5", 3600);
+    let mut reader = client(broker.port, Version::V5, "reader");
+    reader.subscribe(&["clean/#", "dead-letters/#"], Qos::ExactlyOnce).unwrap();
+    let mut writer = client(broker.port, Version::V5, "writer");
+    for _ in 0..30 {
+        writer.publish(message(KEY, &announced(6502, Level::MlDsa65, 41))).unwrap();
+    }
+    writer.publish(message(READING, &said(READING, b"1", Kind::Plain, R65))).unwrap();
+    let mut answered = 0;
+    let mut refused = 0;
+    while answered + refused < 30 {
+        match &*reader.next(std::time::Duration::from_secs(30)).unwrap().unwrap().topic {
+            "clean/device/r/critical/key" => answered += 1,
+            "dead-letters/over-budget/device/r/critical/key" => refused += 1,
+            "clean/device/r/critical/key/confirmed" | "clean/device/r/telemetry/flow" => {}
+            other => panic!("{other}"),
+        }
+    }
+    assert!(answered >= 10 && refused > 0, "{answered} answered, {refused} refused");
+    running.stop().unwrap();
+}
+
 /// Who confirms must have the key that the directory has.
 #[test]
 fn a_commander_that_is_another_one_does_not_start() {

@@ -6,6 +6,8 @@ mod commands;
 #[cfg(feature = "std")]
 mod goes_on;
 mod saying;
+#[cfg(feature = "std")]
+mod tags;
 pub(crate) use saying::decoded;
 
 use crate::flash::{Chance, Chip};

@@ -1,5 +1,6 @@
 //! The configuration: TOML, every value defaulted, nothing unknown let through. An empty file is a configuration.
 
+mod keys;
 mod reading;
 
 use std::collections::BTreeMap;
@@ -9,6 +10,8 @@ use std::path::PathBuf;
 
 use sealstone_mldsa::Level;
 use serde::Deserialize;
+
+pub use keys::{Announcements, Keys};
 
 use super::reason::Reason;
 use super::wire::Version;
@@ -56,31 +59,6 @@ pub struct Alerts {
     pub low_means_minutes: NonZeroU32,
     /// An alert is published to this topic, `/`, its kind; empty: nowhere.
     pub topic: String,
-}
-
-/// `[keys]`: keys that devices announce, and who may tell devices something.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct Keys {
-    /// What becomes of keys that devices announce.
-    pub announcements: Announcements,
-    /// What the commander was given, with its private keys; the command reads it, for [`super::Commander`].
-    pub commander: Option<PathBuf>,
-    /// The commander's entry in the directory. Its keys sign commands and confirmations, and nothing else.
-    pub commander_name: String,
-    /// How long a key counts after the next one of its level was confirmed.
-    pub overlap_s: u32,
-}
-
-/// What becomes of keys that devices announce.
-#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
-#[serde(rename_all = "kebab-case")]
-pub enum Announcements {
-    /// They are refused: who has which key is the operator's word alone.
-    #[default]
-    Refuse,
-    /// A device that has proved with a key that counts may go on to the next one.
-    Confirm,
 }
 
 /// `[page]`: plain HTTP, for whoever asks: as a rule a loopback address.
@@ -491,17 +469,6 @@ impl Default for Broker {
             tls: None,
             user_file: None,
             version: Version::V5,
-        }
-    }
-}
-
-impl Default for Keys {
-    fn default() -> Self {
-        Keys {
-            announcements: Announcements::default(),
-            commander: None,
-            commander_name: "commander".into(),
-            overlap_s: 7 * 86_400,
         }
     }
 }

@@ -60,7 +60,7 @@ pub enum Reason {
     NoNumber,
     /// The device may not publish on this topic; nor the commander, where it is none of commands.
     NotItsTopic,
-    /// The device's topics had too many forgeries a short time ago; this one was not looked at.
+    /// The device's topics had too many forgeries a short time ago, and this one was not looked at; or it announced keys too often.
     OverBudget,
     /// The broker delivers again what was accepted and is published: no attack.
     Redelivered,

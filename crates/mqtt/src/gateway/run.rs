@@ -33,6 +33,8 @@ use crate::message::UnixMillis;
 
 /// Copies that may wait for the broker before no more messages are looked at.
 const OUTBOX_MOST: usize = 4096;
+/// Announcements of one device in a minute that are answered: each costs a signature and a number on the disk.
+const ANSWERS_PER_MINUTE: u32 = 10;
 /// How long the loop waits at most.
 const TICK: Duration = Duration::from_millis(500);
 /// How long copies have to be taken by the broker after the wish to end.
@@ -119,6 +121,7 @@ impl Gateway {
             in_flight: HashSet::new(),
             dead: HashSet::new(),
             failures: HashMap::new(),
+            answers: HashMap::new(),
             dead_letters: Budget::new(self.config.topics.dead_letters_per_second.get(), 1000),
             alerts: Alerts::new(&self.config.alerts),
             looked_at: UnixMillis(0),
@@ -203,6 +206,8 @@ struct Turn<'a> {
     dead: HashSet<u16>,
     /// Failed verifications by device.
     failures: HashMap<Box<str>, Budget>,
+    /// Answered announcements by device; those of the directory alone get so far.
+    answers: HashMap<Box<str>, Budget>,
     dead_letters: Budget,
     alerts: Alerts,
     /// When it last looked for tags that nothing has named.
@@ -435,12 +440,14 @@ impl Turn<'_> {
             };
             self.first_place += 1;
             let device = named(self.rules, &publish);
-            let guessed = device.is_some_and(|device| {
-                matches!(outcome, Outcome::Release) && self.failures_of(device).is_spent(now)
+            let spent = device.is_some_and(|device| match outcome {
+                Outcome::Release => self.failures_of(device).is_spent(now),
+                Outcome::Verified(_) => self.asks_too_often(&publish, device, now),
+                _ => false,
             });
             let judge = Judge { rules: self.rules, directory: &self.directory };
             match outcome {
-                _ if guessed => self.decide(Err(Reason::OverBudget), &publish, now)?,
+                _ if spent => self.decide(Err(Reason::OverBudget), &publish, now)?,
                 Outcome::Waits => {}
                 Outcome::Refused(reason) => self.decide(Err(reason), &publish, now)?,
                 Outcome::Passed(passed) => self.decide(Ok(*passed), &publish, now)?,
@@ -465,6 +472,13 @@ impl Turn<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Whether a verified message is an announcement, and its device had enough answers a short time ago.
+    fn asks_too_often(&mut self, publish: &Publish, device: &str, now: UnixMillis) -> bool {
+        let asks = crate::Topic::new(&publish.topic).is_ok_and(|topic| self.rules.is_announcement(topic));
+        let budget = || Budget::new(ANSWERS_PER_MINUTE, 60_000);
+        asks && !self.answers.entry(device.into()).or_insert_with(budget).spend(now)
     }
 
     /// What a device is told whose key counts from now on. Errors: the commander cannot.

@@ -27,10 +27,16 @@ fn key(level: Level, seed: u8) -> any::SigningKey {
 
 /// Device r with keys 6501 and 8701, and the commander with key 1; and what the test adds to r's keys.
 fn directory(folder: &Path, more: &[KeyEntry]) {
+    directory_of(folder, more, StateName::Active);
+}
+
+fn directory_of(folder: &Path, more: &[KeyEntry], commander: StateName) {
+    let state = commander;
     let entry = |device: &str, keys| Entry { device: device.into(), topics: vec![], keys, macs: vec![] };
     let own = [(6501, Level::MlDsa65, 11), (8701, Level::MlDsa87, 13)];
     let own = own.map(|(id, level, seed)| KeyEntry::new(KeyId(id), &key(level, seed).verifying_key()));
     let commander = KeyEntry::new(KeyId(1), &key(Level::MlDsa87, 14).verifying_key());
+    let commander = KeyEntry { state, ..commander };
     let entries = [entry("r", [&own[..], more].concat()), entry("commander", vec![commander])];
     std::fs::write(folder.join("devices.json"), serde_json::to_string(&entries).unwrap()).unwrap();
 }
@@ -208,7 +214,10 @@ fn a_command_signed_beforehand_is_let_go_once_over_restarts() {
         assert_eq!(collect(&mut reader, 1)["clean/device/r/command/valve"][0].payload, b"interval 5000");
 
         let commands =
-            [Command { token: &[1; 32], bytes: b"open" }, Command { token: &[2; 32], bytes: b"close" }];
+            [(1, b"open "), (2, b"close"), (3, b"drain")].map(|(token, bytes)| (vec![token; 32], bytes));
+        let commands = commands
+            .each_ref()
+            .map(|(token, bytes)| Command { token: token[..].first_chunk().unwrap(), bytes: &bytes[..] });
         let (from, to) = (UnixMillis(now().0 - 1), UnixMillis(now().0 + 3_600_000));
         let mut payload = vec![0; 300];
         let len = Template::emit(5, from, to, &commands, &mut payload).unwrap();
@@ -235,7 +244,12 @@ fn a_command_signed_beforehand_is_let_go_once_over_restarts() {
         send(VALVE, &release(0, 1));
         let found = collect(&mut reader, 2);
         assert_eq!(found["dead-letters/command-taken/device/r/command/valve"].len(), 1);
-        assert_eq!(found["clean/device/r/command/valve"][0].payload, b"open");
+        assert_eq!(found["clean/device/r/command/valve"][0].payload, b"open ");
+        // A template falls with the key that signed it.
+        directory_of(folder.path(), &[], StateName::Retired);
+        running.until("Directory {");
+        send(VALVE, &release(2, 3));
+        assert_eq!(collect(&mut reader, 1)["dead-letters/key-retired/device/r/command/valve"].len(), 1);
         running.stop().unwrap();
     }
 }
@@ -266,6 +280,34 @@ fn guesses_are_counted_as_forgeries_are() {
     let other = "device/commander/command/x";
     writer.publish(message(other, &said(other, b"1", Kind::Plain, COMMANDER))).unwrap();
     assert_eq!(collect(&mut reader, 1)["clean/device/commander/command/x"].len(), 1);
+    running.stop().unwrap();
+}
+
+/// A device that announces without end is answered so often, and others are heard all the while.
+#[test]
+fn announcements_without_end_are_not_all_answered() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path());
+    directory(folder.path(), &[]);
+    let running = gateway(folder.path(), broker.port, "5", 3600);
+    let mut reader = client(broker.port, Version::V5, "reader");
+    reader.subscribe(&["clean/#", "dead-letters/#"], Qos::ExactlyOnce).unwrap();
+    let mut writer = client(broker.port, Version::V5, "writer");
+    for _ in 0..30 {
+        writer.publish(message(KEY, &announced(6502, Level::MlDsa65, 41))).unwrap();
+    }
+    writer.publish(message(READING, &said(READING, b"1", Kind::Plain, R65))).unwrap();
+    let mut answered = 0;
+    let mut refused = 0;
+    while answered + refused < 30 {
+        match &*reader.next(std::time::Duration::from_secs(30)).unwrap().unwrap().topic {
+            "clean/device/r/critical/key" => answered += 1,
+            "dead-letters/over-budget/device/r/critical/key" => refused += 1,
+            "clean/device/r/critical/key/confirmed" | "clean/device/r/telemetry/flow" => {}
+            other => panic!("{other}"),
+        }
+    }
+    assert!(answered >= 10 && refused > 0, "{answered} answered, {refused} refused");
     running.stop().unwrap();
 }
 

@@ -3,7 +3,11 @@
 //! Needs qemu-system-arm, mosquitto and the target thumbv7em-none-eabihf; `./dev test` installs them where it may.
 
 mod commands;
+#[cfg(feature = "std")]
+mod goes_on;
 mod saying;
+#[cfg(feature = "std")]
+mod tags;
 pub(crate) use saying::decoded;
 
 use crate::flash::{Chance, Chip};

@@ -6,16 +6,19 @@
 //!
 //! A forged message is refused at 2 at the latest, and has changed nothing that is remembered.
 
+mod held;
+
 use std::sync::Arc;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_mldsa::{Mu, any};
 
+use self::held::Held;
 use super::announce::{self, Confirmed};
 use super::commands;
 use super::config::{Choice, Rules, Stance};
-use super::directory::{Device, Directory, Key, Mac, State};
+use super::directory::{Device, Directory, Key};
 use super::known::{Change, Known};
 use super::reason::{Marks, Reason};
 use super::tags::{Named, Tagged, Tally};
@@ -98,15 +101,6 @@ pub struct Candidate {
     marks: Marks,
     /// Until when a message without a number can be replayed.
     until: UnixMillis,
-}
-
-/// What a seal is checked with.
-#[derive(Clone, Debug)]
-pub(super) enum Held {
-    /// A public key.
-    Key(Arc<Key>),
-    /// A shared key.
-    Mac(Arc<Mac>),
 }
 
 /// A candidate whose seal is good.
@@ -271,7 +265,7 @@ impl Judge<'_> {
                 seen.accept_digest(mu.as_bytes(), candidate.until, now).map_err(repeated)?
             }
             (Some(number), Good::Tag(named)) => {
-                self.unsigned_number(seen, device, number).map_err(repeated)?;
+                self.free_of_signatures(seen, device, number).map_err(repeated)?;
                 let tagged = Tagged { key, number };
                 if !seen.admit(device, tagged, &named) {
                     return Err(Reason::Contradicted);
@@ -392,7 +386,7 @@ impl Judge<'_> {
             let repeated = |replay| repeated(replay, publish);
             seen.check(device, said.key_id, number).map_err(repeated)?;
             if let Held::Mac(_) = key {
-                self.unsigned_number(seen, device, number).map_err(repeated)?;
+                self.free_of_signatures(seen, device, number).map_err(repeated)?;
             }
         }
         let until = UnixMillis(said.time.0.saturating_add(fresh_ms));
@@ -407,65 +401,6 @@ impl Judge<'_> {
             marks,
             until,
         })
-    }
-
-    /// The key of a signature.
-    fn signature_key(
-        &self,
-        (device, known): (&str, &Device),
-        said: &crate::Message<'_>,
-        level: sealstone_mldsa::Level,
-        class: Class,
-        beside: &Known,
-        now: UnixMillis,
-    ) -> Result<Held, Reason> {
-        let learned = &beside.learned;
-        let Some(key) = known.key(said.key_id).or_else(|| learned.key(device, said.key_id)) else {
-            return Err(if known.mac(said.key_id).is_some() { Reason::Level } else { Reason::UnknownKey });
-        };
-        if level != key.level {
-            return Err(Reason::Level);
-        }
-        match key.state {
-            _ if learned.over_at(device, key).is_some_and(|at| at <= now) => return Err(Reason::KeyRetired),
-            _ if key.counts(now) => {}
-            State::Announced => return Err(Reason::KeyAnnounced),
-            _ => return Err(Reason::KeyRetired),
-        }
-        if level < self.rules.floor(class) {
-            return Err(Reason::BelowFloor);
-        }
-        Ok(Held::Key(Arc::clone(key)))
-    }
-
-    /// The key of a tag, where the class takes tags. A checkpoint is what makes up for tags, so it has none itself.
-    fn shared_key(
-        &self,
-        known: &Device,
-        said: &crate::Message<'_>,
-        class: Class,
-        now: UnixMillis,
-    ) -> Result<Held, Reason> {
-        if !self.rules.takes_tags(class) || said.kind == Kind::Checkpoint || self.rules.is_command(said.topic)
-        {
-            return Err(Reason::Tag);
-        }
-        match known.mac(said.key_id) {
-            Some(mac) if mac.counts(now) => Ok(Held::Mac(Arc::clone(mac))),
-            Some(_) => Err(Reason::KeyRetired),
-            None if known.key(said.key_id).is_some() => Err(Reason::Level),
-            None => Err(Reason::UnknownKey),
-        }
-    }
-
-    /// A device gives each number to one message, whatever seals it: a tag has none that a signature has taken. The other way
-    /// round a signature passes, so that whoever has the shared key keeps no signature out.
-    fn unsigned_number(&self, seen: &impl Seen, device: &str, number: Number) -> Result<(), Replay> {
-        let known = self.directory.device(device);
-        let taken = |key: &Arc<Key>| seen.check(device, key.id, number) == Err(Replay::Seen);
-        let learned = seen.known().learned.keys(device);
-        let taken = known.into_iter().flat_map(Device::keys).chain(learned).any(taken);
-        if taken { Err(Replay::Seen) } else { Ok(()) }
     }
 
     /// The time of a message beside now. Without a number there is no mark: the time is all that stops a replay.
@@ -568,22 +503,6 @@ impl Candidate {
 
     fn envelope<'s>(&'s self, topic: Topic<'s>) -> Result<Envelope<'s>, Reason> {
         parse(&self.publish, topic, self.form, self.apart.as_deref())
-    }
-}
-
-impl Held {
-    fn id(&self) -> KeyId {
-        match self {
-            Held::Key(key) => key.id,
-            Held::Mac(mac) => mac.id,
-        }
-    }
-
-    fn by(&self) -> By {
-        match self {
-            Held::Key(key) => By::Signature(key.level),
-            Held::Mac(_) => By::Mac,
-        }
     }
 }
 

@@ -198,10 +198,10 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
     pub fn push(
         &mut self,
         message: &Waiting<'_>,
-        dropped: impl FnMut(Ticket, Waiting<'_>),
+        mut dropped: impl FnMut(Ticket, Waiting<'_>),
     ) -> Result<Ticket, Error> {
         let ticket = Ticket(self.next_ticket);
-        self.queue.push(ticket, message, dropped)?;
+        self.queue.push(ticket, message, &mut dropped)?;
         self.next_ticket = self.next_ticket.wrapping_add(1);
         Ok(ticket)
     }

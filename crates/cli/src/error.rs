@@ -14,6 +14,8 @@ pub(crate) enum Error {
     Audit { faults: usize },
     /// The server, its configuration or its store.
     Auth(sealstone_auth::Error),
+    /// The JSON Web Signature is not one of a given key over this file.
+    Jws(sealstone_jose::Error),
     /// The engine failed on sound input: no randomness, or a faulty machine.
     Engine(sealstone_mldsa::Error),
     /// A file is there already and `--force` was not given.
@@ -45,8 +47,9 @@ impl Error {
     pub(crate) fn exit_code(&self) -> u8 {
         match self {
             // The machine's fault, not the token's.
-            Error::Token(sealstone_jose::Error::Provider) => 2,
+            Error::Token(sealstone_jose::Error::Provider) | Error::Jws(sealstone_jose::Error::Provider) => 2,
             Error::Audit { .. }
+            | Error::Jws(_)
             | Error::Message { .. }
             | Error::Signature { .. }
             | Error::Token(_)
@@ -69,7 +72,7 @@ impl Error {
             | Error::Signature { hint, .. }
             | Error::Usage { hint, .. } => hint.clone(),
             Error::Token(cause) => token_hint(cause),
-            Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
+            Error::Jws(cause) | Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
             Error::Mqtt(cause) => Some(cause.hint()),
             Error::Engine(_) | Error::File { .. } | Error::Message { .. } => None,
         }
@@ -123,6 +126,7 @@ impl fmt::Display for Error {
             Error::Engine(cause) => cause.fmt(f),
             Error::Exists { path } => write!(f, "{} exists already", shown(path)),
             Error::File { name, action, cause } => write!(f, "{name} cannot be {action}: {}", Plain(cause)),
+            Error::Jws(cause) => write!(f, "the signature is not valid: {cause}"),
             Error::Key { name, what, .. } => write!(f, "{name}: {what}"),
             Error::Message { what } => f.write_str(what),
             Error::Mqtt(cause) => cause.fmt(f),

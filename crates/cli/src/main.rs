@@ -17,6 +17,7 @@ mod files;
 mod flags;
 mod https;
 mod issuer;
+mod jws;
 mod jwt;
 mod key;
 mod keyfile;
@@ -73,6 +74,9 @@ enum Command {
     /// Sign, check, read and measure JSON Web Tokens
     #[command(subcommand)]
     Jwt(jwt::Command),
+    /// Sign and check files as JSON Web Signatures: detached, or in JSON
+    #[command(subcommand)]
+    Jws(jws::Command),
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
@@ -132,6 +136,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Sign(options) => sign::run(&options, terminal),
         Command::Verify(options) => verify::run(&options, terminal),
         Command::Jwt(command) => jwt::run(command, terminal),
+        Command::Jws(command) => jws::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),

@@ -8,6 +8,7 @@ mod backup;
 mod disk;
 mod kill;
 mod mqtt;
+mod orders;
 mod races;
 mod real;
 mod serving;

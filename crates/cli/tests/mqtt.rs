@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead as _, BufReader};
 use std::net::{TcpListener, TcpStream};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -13,7 +14,7 @@ use sealstone_mqtt::gateway::link::Options;
 use sealstone_mqtt::gateway::wire::{Connect, Properties, Publish, Qos, Version};
 
 /// A process that ends with the test.
-struct Started(Child);
+pub(crate) struct Started(pub(crate) Child);
 
 impl Drop for Started {
     fn drop(&mut self) {
@@ -22,11 +23,17 @@ impl Drop for Started {
     }
 }
 
-fn mosquitto(folder: &Path) -> (Started, u16) {
+pub(crate) fn mosquitto(folder: &Path) -> (Started, u16) {
+    mosquitto_with(folder, "")
+}
+
+/// With more lines for its listener.
+fn mosquitto_with(folder: &Path, more: &str) -> (Started, u16) {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let config = folder.join("mosquitto.conf");
-    let text =
-        format!("listener {port} 127.0.0.1\nallow_anonymous true\nmax_queued_messages 0\nlog_dest none\n");
+    let text = format!(
+        "listener {port} 127.0.0.1\n{more}allow_anonymous true\nmax_queued_messages 0\nlog_dest none\n"
+    );
     fs::write(&config, text).unwrap();
     let path = format!("{}:/usr/sbin", std::env::var("PATH").unwrap_or_default());
     let mut command = Command::new("mosquitto");
@@ -41,14 +48,14 @@ fn mosquitto(folder: &Path) -> (Started, u16) {
     panic!("mosquitto does not listen");
 }
 
-fn sealstone(folder: &Path, args: &[&str]) -> Command {
+pub(crate) fn sealstone(folder: &Path, args: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealstone"));
     command.current_dir(folder).args(args).stdin(Stdio::null());
     command
 }
 
 /// A gateway that is subscribed; what it says afterwards is read by a thread, so that it never waits.
-fn gateway(folder: &Path) -> Started {
+pub(crate) fn gateway(folder: &Path) -> Started {
     let mut command = sealstone(folder, &["mqtt", "gateway", "--config", "gateway.toml", "--json"]);
     let mut started = Started(command.stderr(Stdio::piped()).spawn().unwrap());
     let mut lines = BufReader::new(started.0.stderr.take().unwrap()).lines();
@@ -58,7 +65,7 @@ fn gateway(folder: &Path) -> Started {
     started
 }
 
-fn connect(port: u16, name: &str, stays: bool) -> Client {
+pub(crate) fn connect(port: u16, name: &str, stays: bool) -> Client {
     let properties = Properties { session_expiry_s: stays.then_some(3600), ..Properties::default() };
     let connect = Connect {
         client_id: name.into(),
@@ -68,7 +75,9 @@ fn connect(port: u16, name: &str, stays: bool) -> Client {
         ..Connect::default()
     };
     let address = format!("127.0.0.1:{port}");
-    Client::connect(&Options { address, version: Version::V5, max_packet_bytes: 1 << 20, connect }).unwrap().0
+    Client::connect(&Options { address, tls: None, version: Version::V5, max_packet_bytes: 1 << 20, connect })
+        .unwrap()
+        .0
 }
 
 /// A folder with a device, a broker and a configuration.
@@ -80,6 +89,52 @@ fn folder() -> (tempfile::TempDir, Started, u16) {
     let made = sealstone(folder.path(), &["mqtt", "provision", "7"]).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     (folder, broker, port)
+}
+
+/// The options of TLS reach the broker, from each command: it has a certificate of its own, and demands one.
+#[test]
+fn published_and_subscribed_to_under_tls() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let made = rcgen::generate_simple_self_signed(["broker.example.org".to_owned()]).unwrap();
+    for (name, text) in [("broker.pem", made.cert.pem()), ("broker.key", made.signing_key.serialize_pem())] {
+        fs::write(file(name), text).unwrap();
+        fs::set_permissions(file(name), fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    let (certificate, key) = (file("broker.pem"), file("broker.key"));
+    // Its own certificate is the one that it knows.
+    let more = format!(
+        "cafile {certificate}\ncertfile {certificate}\nkeyfile {key}\nrequire_certificate true\nuser root\n"
+    );
+    let (_broker, port) = mosquitto_with(folder.path(), &more);
+    let broker = format!("mqtts://127.0.0.1:{port}");
+    let made = sealstone(folder.path(), &["mqtt", "provision", "7"]).output().unwrap();
+    assert!(made.status.success(), "{made:?}");
+    let secured = ["--tls-ca", &certificate, "--tls-name", "broker.example.org"];
+    let known = ["--tls-certificate", &certificate, "--tls-key", &key];
+    let topic = "device/7/telemetry/flow";
+    let publish = [
+        "mqtt",
+        "publish",
+        "--as",
+        "7.device",
+        "--topic",
+        topic,
+        "--message",
+        "21.5",
+        "--retain",
+        "--broker",
+        &broker,
+    ];
+    let done = sealstone(folder.path(), &[&publish[..], &secured].concat()).output().unwrap();
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    assert!(!done.status.success() && said.contains("it demands a certificate of ours"), "{said}");
+    let done = sealstone(folder.path(), &[&publish[..], &secured, &known].concat()).output().unwrap();
+    assert!(done.status.success(), "{done:?}");
+    // It is retained: whoever subscribes now gets it.
+    let subscribe = ["mqtt", "subscribe", "--json", "--count", "1", "--broker", &broker];
+    let done = sealstone(folder.path(), &[&subscribe[..], &secured, &known].concat()).output().unwrap();
+    assert!(String::from_utf8_lossy(&done.stdout).contains("\"payload\":\"21.5\""), "{done:?}");
 }
 
 #[test]

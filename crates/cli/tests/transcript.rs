@@ -42,6 +42,7 @@ transcripts! {
     client
     edges
     issuer
+    jws
     jwt
     key
     mqtt

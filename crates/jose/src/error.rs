@@ -314,6 +314,9 @@ impl fmt::Display for Error {
                 write!(f, "{algorithm} cannot sign a message in pieces: it reads it twice")
             }
             Self::NoPayload => f.write_str("the payload is not in the document, and was not given"),
+            Self::NoneVerifies { refused } if refused.len() == 1 => {
+                refused.iter().try_for_each(|why| why.fmt(f))
+            }
             Self::NoneVerifies { refused } => {
                 write!(f, "none of {} signatures verifies", refused.len())?;
                 refused.iter().enumerate().try_for_each(|(n, why)| write!(f, "; number {}: {why}", n + 1))

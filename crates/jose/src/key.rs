@@ -399,6 +399,11 @@ impl PublicKey {
         }
     }
 
+    /// Whether it can check a message that comes in pieces: all can, but Ed25519.
+    pub fn takes_pieces(&self) -> bool {
+        self.algorithm().family() != Family::Ed25519
+    }
+
     /// To take a message in pieces. Errors: `NotStreamable` for Ed25519.
     pub(crate) fn message(&self) -> Result<Message, Error> {
         let pieces = match (self.algorithm().family(), &self.core.verifier) {

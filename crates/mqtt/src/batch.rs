@@ -73,14 +73,27 @@ impl<'a> Batch<'a> {
 
     /// The payload, of a message with this time. Errors: `Missing(Payload)` without a reading; `Unsupported(Time)` for a time
     /// before a reading's, or 49 days after it.
-    pub fn finish(self, time: UnixMillis) -> Result<&'a [u8], Error> {
+    pub fn finish(mut self, time: UnixMillis) -> Result<&'a [u8], Error> {
+        let len = self.close(time)?;
+        self.memory.get(..len).ok_or(Error::TooLong)
+    }
+
+    /// The same for a batch that goes on, empty, in the same memory. Whatever the answer, it has no readings any more.
+    pub fn take(&mut self, time: UnixMillis) -> Result<&[u8], Error> {
+        let len = self.close(time);
+        (self.at, self.count) = (HEAD, 0);
+        self.memory.get(..len?).ok_or(Error::TooLong)
+    }
+
+    /// Writes how many there are, and each one's time before the end; says how many bytes that is.
+    fn close(&mut self, time: UnixMillis) -> Result<usize, Error> {
         if self.is_empty() {
             return Err(Error::Missing(Field::Payload));
         }
         let Batch { memory, at: end, count, first } = self;
         memory.get_mut(..HEAD).ok_or(Error::TooLong)?.copy_from_slice(&count.to_be_bytes());
         let mut at = HEAD;
-        while at < end {
+        while at < *end {
             let head = memory.get_mut(at..).and_then(|rest| rest.first_chunk_mut::<EACH>());
             let head = head.ok_or(Error::TooLong)?;
             let since = u32::from_be_bytes([head[0], head[1], head[2], head[3]]);
@@ -89,7 +102,7 @@ impl<'a> Batch<'a> {
             head[..4].copy_from_slice(&before.ok_or(Error::Unsupported(Field::Time))?.to_be_bytes());
             at += EACH + usize::from(u16::from_be_bytes([head[4], head[5]]));
         }
-        memory.get(..end).ok_or(Error::TooLong)
+        Ok(*end)
     }
 }
 

@@ -47,6 +47,7 @@
 #![cfg_attr(not(feature = "std"), no_std)]
 #![forbid(unsafe_code)]
 
+mod base64url;
 pub mod batch;
 pub mod cache;
 mod cbor;

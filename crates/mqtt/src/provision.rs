@@ -279,7 +279,7 @@ impl<'a> Provision<'a> {
 
     /// Whether a device can use it.
     fn check(&self) -> Result<(), Error> {
-        if self.device.is_empty() || self.device.contains(['/', '+', '#', '\0']) {
+        if self.device.is_empty() || self.device.bytes().any(|byte| matches!(byte, b'/' | b'+' | b'#' | 0)) {
             return Err(Error::BadTopic);
         }
         let [a, b, c] = self.keys.map(|key| key.id);

@@ -103,11 +103,43 @@ pub enum Served {
     Failed(Ticket, Error),
 }
 
+/// Which forms a sealer may write: [`Form`] for any, or a type that leaves some out, and with them their code.
+pub trait Forms {
+    /// The form of the next envelope.
+    fn form(&self) -> Form;
+}
+
+impl Forms for Form {
+    fn form(&self) -> Form {
+        *self
+    }
+}
+
+/// [`Form::V1`] alone.
+#[derive(Clone, Copy, Debug)]
+pub struct V1;
+
+impl Forms for V1 {
+    fn form(&self) -> Form {
+        Form::V1
+    }
+}
+
+/// [`Form::V1`], or if so [`Form::Detached`].
+#[derive(Clone, Copy, Debug)]
+pub struct Apart(pub bool);
+
+impl Forms for Apart {
+    fn form(&self) -> Form {
+        if self.0 { Form::Detached } else { Form::V1 }
+    }
+}
+
 /// Everything that sealing needs. N: tags between checkpoints.
 #[derive(Debug)]
-pub struct Sealer<'a, F, G, K, const N: usize> {
-    /// The form of its envelopes. Bounds: not `detached`, which goes to two topics.
-    pub form: Form,
+pub struct Sealer<'a, F, G, K, const N: usize, E = Form> {
+    /// The form of its envelopes. `detached` goes into the user property, and needs MQTT 5.0.
+    pub form: E,
     /// The rules.
     pub policy: &'a Policy,
     /// What signing takes in this build.
@@ -139,8 +171,23 @@ impl<'a, F: Flash, G: Flash, K: Keys, const N: usize> Sealer<'a, F, G, K, N> {
         keys: K,
         alerts: Topic<'a>,
     ) -> Self {
+        Self::of(Form::V1, policy, need, numbers, ring, keys, alerts)
+    }
+}
+
+impl<'a, F: Flash, G: Flash, K: Keys, const N: usize, E: Forms> Sealer<'a, F, G, K, N, E> {
+    /// With this form, without tags, and a pause of 10 s.
+    pub fn of(
+        form: E,
+        policy: &'a Policy,
+        need: Need,
+        numbers: Numbers<F>,
+        ring: KeyRing<G>,
+        keys: K,
+        alerts: Topic<'a>,
+    ) -> Self {
         Sealer {
-            form: Form::V1,
+            form,
             policy,
             need,
             numbers,
@@ -189,15 +236,19 @@ impl<'a, F: Flash, G: Flash, K: Keys, const N: usize> Sealer<'a, F, G, K, N> {
         };
         observer.chosen(&Chosen { topic: waiting.topic, means, decision, by: Some(by), key_id });
         self.refused[class as usize] = false;
-        let numbered = self.form != Form::Paper;
+        let numbered = self.form.form() != Form::Paper;
         let number = if numbered { self.numbers.take().map(Some) } else { Ok(None) };
         let sized = number.and_then(|number| {
             let message = waiting.message(key_id, number);
-            let len = seal::overhead(self.form, &message, by)?;
-            Ok((number, len.saturating_add(message.payload.len())))
+            let len = seal::overhead(self.form.form(), &message, by)?;
+            let apart = self.form.form() == Form::Detached;
+            Ok((number, if apart { len } else { len.saturating_add(message.payload.len()) }))
         });
         let sent = sized.and_then(|(number, len)| {
-            let sent = turn.send(len, |waiting, out| self.seal(waiting, by, key_id, number, now, out));
+            let apart = self.form.form() == Form::Detached;
+            let seal =
+                |waiting: &Waiting<'_>, out: &mut [u8]| self.seal(waiting, by, key_id, number, now, out);
+            let sent = if apart { turn.send_detached(len, seal) } else { turn.send(len, seal) };
             sent.map(|ticket| Served::Sent(ticket, by, number))
         });
         Some(sent.unwrap_or_else(|error| {
@@ -236,7 +287,7 @@ impl<'a, F: Flash, G: Flash, K: Keys, const N: usize> Sealer<'a, F, G, K, N> {
         let routine =
             tags.classes[waiting.class as usize] && waiting.kind != crate::message::Kind::Checkpoint;
         let room = tags.checkpoint.has_room(self.numbers.epoch());
-        let holds = matches!(self.form, Form::V1 | Form::Detached);
+        let holds = matches!(self.form.form(), Form::V1 | Form::Detached);
         (routine && room && holds).then(|| tags.checkpoint.key_id())
     }
 
@@ -253,10 +304,10 @@ impl<'a, F: Flash, G: Flash, K: Keys, const N: usize> Sealer<'a, F, G, K, N> {
         match (by, &mut self.tags) {
             (By::Signature(level), _) => {
                 self.ring.may_sign(level, key_id)?;
-                seal::seal(self.form, &message, &mut Key { keys: &mut self.keys, level, key_id }, out)
+                seal::seal(self.form.form(), &message, &mut Key { keys: &mut self.keys, level, key_id }, out)
             }
             (By::Mac, Some(tags)) => {
-                let len = seal::seal(self.form, &message, &mut Tagger(tags.key), out)?;
+                let len = seal::seal(self.form.form(), &message, &mut Tagger(tags.key), out)?;
                 let tag =
                     len.checked_sub(by.len()).and_then(|at| out.get(at..len)).ok_or(Error::Truncated)?;
                 tags.checkpoint.add_at(number.ok_or(Error::QueueFull)?, tag, now)?;

@@ -153,7 +153,7 @@ impl<'a> Template<'a> {
     ///
     /// Errors: `BadSignature` for another template, an index that is not there or a wrong token; `OutOfTime`, also for a device
     /// without a clock.
-    fn released(&self, release: &Release, now: UnixMillis) -> Result<&'a [u8], Error> {
+    pub fn released(&self, release: &Release, now: UnixMillis) -> Result<&'a [u8], Error> {
         let mut rest = Bytes(self.commands);
         let mut found = None;
         for index in 0..self.count {

@@ -65,6 +65,28 @@ fn values_that_are_not_remembered_are_said_in_full() {
     assert_eq!(cache.what(b"1234", 49), Say::Full, "a clock that went back");
 }
 
+#[test]
+fn a_batch_goes_on_in_its_memory() {
+    let mut memory = [0; 40];
+    let mut batch = Batch::new(&mut memory);
+    assert_eq!(batch.take(UnixMillis(1)), Err(Error::Missing(Field::Payload)));
+    for round in 0..3u64 {
+        let time = UnixMillis(1_000 * round);
+        batch.add(time, b"one").unwrap();
+        batch.add(UnixMillis(time.0 + 5), b"two").unwrap();
+        let payload = batch.take(UnixMillis(time.0 + 9)).unwrap();
+        let readings: Vec<_> =
+            Readings::parse(payload).unwrap().map(|one| (one.before_ms, one.bytes)).collect();
+        assert_eq!(readings, [(9, &b"one"[..]), (4, b"two")]);
+        assert!(batch.is_empty());
+    }
+    // A clock that went back costs the readings, and no more.
+    batch.add(UnixMillis(500), b"lost").unwrap();
+    assert_eq!(batch.take(UnixMillis(499)), Err(Error::Unsupported(Field::Time)));
+    batch.add(UnixMillis(499), b"next").unwrap();
+    assert_eq!(Readings::parse(batch.take(UnixMillis(499)).unwrap()).unwrap().count(), 1);
+}
+
 proptest! {
     #[test]
     fn readings_come_back(

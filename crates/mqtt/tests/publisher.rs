@@ -34,6 +34,8 @@ pub(crate) struct Broker {
     acked: Vec<u16>,
     puback: u8,
     pub(crate) order: Vec<Vec<u8>>,
+    /// The user property `sealstone` of each.
+    pub(crate) seals: Vec<Option<String>>,
 }
 
 impl Broker {
@@ -63,6 +65,9 @@ impl Broker {
                     assert!(publish.dup || self.ever.insert(name), "sent again without DUP");
                 }
                 self.order.push(publish.payload.to_vec());
+                let said = publish.properties.clone().map(|properties| properties.user_properties);
+                let seal = said.unwrap_or_default().into_iter().find(|(name, _)| name == "sealstone");
+                self.seals.push(seal.map(|(_, value)| value));
                 let [high, low] = publish.pkid.to_be_bytes();
                 if publish.qos as u8 == 1 && self.puback > 0 {
                     self.goes.extend([0x40, 3, high, low, self.puback]);

@@ -3,8 +3,10 @@
 //! Needs qemu-system-arm, mosquitto and the target thumbv7em-none-eabihf; `./dev test` installs them where it may.
 
 mod commands;
+mod saying;
 #[cfg(feature = "std")]
 mod tags;
+pub(crate) use saying::decoded;
 
 use crate::flash::{Chance, Chip};
 use crate::support::topic;
@@ -25,7 +27,7 @@ use sealstone_mqtt::provision::{CommanderKey, Key, Provision, Saying, Topics, fi
 #[cfg(feature = "std")]
 use sealstone_mqtt::publisher::{Closed, Publisher, Settings, Transport, Waiting};
 use sealstone_mqtt::rotation::Rotation;
-use sealstone_mqtt::{Filter, Form, KeyId, Kind};
+use sealstone_mqtt::{Filter, Form, KeyId, Kind, Number};
 use std::collections::{HashMap, HashSet};
 #[cfg(feature = "std")]
 use std::io::{Read, Write};
@@ -269,6 +271,14 @@ struct Gateway {
     /// Since the last beginning.
     seals: HashSet<By>,
     kinds: HashSet<Kind>,
+    /// How many came, and how many beside their payload.
+    came: usize,
+    apart: usize,
+    /// Readings of each batch.
+    batches: Vec<usize>,
+    /// The value of each number that said it in full, and the numbers that "unchanged" named.
+    full: HashMap<Number, Vec<u8>>,
+    unchanged: Vec<Number>,
 }
 
 impl Gateway {
@@ -288,24 +298,30 @@ impl Gateway {
             let told = || std::fs::read_to_string(&device.log).unwrap_or_default();
             assert!(begin.elapsed() < PATIENCE, "waited in vain: {:?}\n{}", self.seals, told());
             assert!(device.process.try_wait().unwrap().is_none(), "the device stopped\n{}", told());
-            if let Ok((name, bytes, _)) = came.recv_timeout(Duration::from_millis(100)) {
-                self.message(&name, bytes);
+            if let Ok(one) = came.recv_timeout(Duration::from_millis(100)) {
+                self.message(one);
             }
         }
     }
 
     fn take(&mut self, came: &mpsc::Receiver<Came>) {
-        while let Ok((name, bytes, _)) = came.try_recv() {
-            self.message(&name, bytes);
+        while let Ok(one) = came.try_recv() {
+            self.message(one);
         }
     }
 
     /// Verifies: nothing comes that does not.
-    fn message(&mut self, name: &str, bytes: Vec<u8>) {
+    fn message(&mut self, (name, bytes, seal): Came) {
+        let name = name.as_str();
         if name.contains("/command") || name.ends_with("/confirmed") {
             return; // what devices are told
         }
-        let envelope = Envelope::parse(Form::V1, topic(name), &bytes).unwrap();
+        let (apart, seal) = (seal.is_some(), seal.map(|text| saying::decoded(&text)).unwrap_or_default());
+        let envelope = match apart {
+            true => Envelope::parse_detached(topic(name), &bytes, &seal),
+            false => Envelope::parse(Form::V1, topic(name), &bytes),
+        };
+        let envelope = envelope.unwrap();
         let (id, number) = (envelope.claimed().key_id, envelope.claimed().number.unwrap());
         let message = match envelope.by() {
             By::Signature(level) => envelope.verify(&self.key(level, id)).unwrap(),
@@ -326,8 +342,11 @@ impl Gateway {
             assert!(before.is_none_or(|before| before == key), "two keys with the id {}", said.key_id.0);
         }
         // With QoS 1 the same envelope may come twice; another one under its number may not.
-        let before = self.numbers.insert(number, bytes.clone());
-        assert!(before.is_none_or(|before| before == bytes), "two envelopes with the number {number:?}");
+        let whole = [&bytes[..], &seal].concat();
+        let before = self.numbers.insert(number, whole.clone());
+        assert!(before.is_none_or(|before| before == whole), "two envelopes with the number {number:?}");
+        self.apart += usize::from(apart);
+        self.said(name, &message);
         let floor = match name.split('/').nth(2).unwrap() {
             "telemetry" | "status" => Level::MlDsa44,
             "alert" => Level::MlDsa65,

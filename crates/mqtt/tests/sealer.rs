@@ -240,3 +240,62 @@ fn a_message_of_another_size_does_not_take_a_tag_of_the_paper() {
         Ok(&b"x"[..])
     );
 }
+
+#[test]
+fn a_detached_envelope_goes_in_the_user_property_and_the_payload_as_it_is() {
+    let mut publisher = Publisher::new(seven(), leaked(4_000), leaked(128), leaked(64), [leaked(7_000)]);
+    let (mut sealer, mut broker) = (sealer([1, 2, 3]), Broker::new());
+    sealer.form = Form::Detached;
+    let mac = MacKey::from_bytes(&[4; 32]);
+    sealer.tags = Some(Tags::new(Box::leak(Box::new(mac.clone())), KeyId(9)));
+    let said = [(Class::Low, "device/7/telemetry/temp"), (Class::High, "device/7/alert/test")];
+    for (class, name) in said {
+        for len in [0, 1, 2, 3, 100] {
+            let payload = vec![b'x'; len];
+            let message =
+                Waiting { content_type: "text/plain", ..Waiting::new(class, topic(name), &payload) };
+            publisher.push(&message, |_, _| ()).unwrap();
+        }
+    }
+    serve(&mut sealer, &mut publisher, &mut broker, PLENTY, 0);
+    assert_eq!(broker.order.len(), 10);
+    let mut numbers = std::collections::HashSet::new();
+    for (payload, seal) in broker.order.iter().zip(&broker.seals) {
+        let seal = crate::real::decoded(seal.as_deref().unwrap());
+        assert!(payload.iter().all(|byte| *byte == b'x'));
+        let read = |name| Envelope::parse_detached(topic(name), payload, &seal).unwrap();
+        let message = match read(said[0].1).by() {
+            By::Mac => read(said[0].1).verify_mac(&mac),
+            By::Signature(level) => read(said[1].1).verify(public(level)),
+        };
+        assert!(numbers.insert(message.unwrap().number));
+    }
+    // MQTT 3.1.1 has no place for it: the message waits.
+    let old =
+        sealstone_mqtt::publisher::Settings { version: sealstone_mqtt::packet::Version::V311, ..seven() };
+    let mut publisher = Publisher::<1>::new(old, leaked(400), leaked(128), leaked(64), [leaked(7_000)]);
+    publisher.push(&Waiting::new(Class::High, topic(said[1].1), b"x"), |_, _| ()).unwrap();
+    let mut line = Old(vec![0x20, 2, 0, 0]);
+    while publisher.poll(0, 0, &mut line).is_some() {}
+    let served = sealer.serve(&mut publisher, PLENTY, TIME, 0, &mut |_: &Chosen<'_>| ());
+    assert!(matches!(served, Some(Served::Failed(_, Error::Unsupported(_)))), "{served:?}");
+}
+
+/// A broker of MQTT 3.1.1 that says yes.
+struct Old(Vec<u8>);
+
+impl sealstone_mqtt::publisher::Transport for Old {
+    fn connect(&mut self) -> Result<bool, sealstone_mqtt::publisher::Closed> {
+        Ok(true)
+    }
+    fn write(&mut self, bytes: &[u8]) -> Result<usize, sealstone_mqtt::publisher::Closed> {
+        Ok(bytes.len())
+    }
+    fn read(&mut self, out: &mut [u8]) -> Result<usize, sealstone_mqtt::publisher::Closed> {
+        let len = out.len().min(self.0.len());
+        out[..len].copy_from_slice(&self.0[..len]);
+        self.0.drain(..len);
+        Ok(len)
+    }
+    fn close(&mut self) {}
+}

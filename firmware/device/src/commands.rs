@@ -3,6 +3,7 @@
 use crate::TAGS;
 use crate::flash::{self, Pages, Pair};
 use crate::keys::Three;
+use crate::readings::Forms;
 use crate::told::Plain;
 use sealstone_board::line;
 use sealstone_mldsa::device::{EncodedVerifyingKey, Small, VerifySpace};
@@ -22,8 +23,8 @@ use sealstone_mqtt::{Error, KeyId, Topic, UnixMillis};
 pub(crate) const QUEUE: usize = 5_120;
 /// Bytes for what comes: the longest template in an envelope of ML-DSA-87.
 pub(crate) const CAME: usize = 6_144;
-/// Bytes for what goes: the longest announcement, sealed with ML-DSA-87.
-pub(crate) const FLIGHT: usize = 7_424;
+/// Bytes for what goes: the longest announcement, sealed with ML-DSA-87, which in a user property takes 4/3 of itself.
+pub(crate) const FLIGHT: usize = 9_216;
 /// Bytes for a template, as long as a page of flash.
 pub(crate) const TEMPLATE: usize = 1_024;
 
@@ -37,7 +38,7 @@ struct Told<'a> {
     rotation: Rotation<Pages>,
 }
 
-type Sealing<'a> = Sealer<'a, Pages, Pages, &'a mut Three, TAGS>;
+type Sealing<'a> = Sealer<'a, Pages, Pages, &'a mut Three, TAGS, Forms>;
 
 impl<'a> Commands<'a> {
     /// Reads flash, and tells the ring which keys the device has.

@@ -3,6 +3,7 @@
 use crate::TAGS;
 use crate::flash::Pages;
 use crate::keys::Three;
+use crate::readings::Forms;
 use sealstone_board::line;
 use sealstone_mldsa::Level;
 use sealstone_mqtt::keyring::KeyRing;
@@ -12,14 +13,14 @@ use sealstone_mqtt::publisher::{Event, Publisher};
 use sealstone_mqtt::sealer::Sealer;
 use sealstone_mqtt::{Error, KeyId, Topic, UnixMillis};
 
-pub(crate) const QUEUE: usize = 2_048;
+pub(crate) const QUEUE: usize = if cfg!(feature = "compact") { 3_072 } else { 2_048 };
 pub(crate) const CAME: usize = 1_024;
-pub(crate) const FLIGHT: usize = 5_120;
+pub(crate) const FLIGHT: usize = if cfg!(feature = "compact") { 7_424 } else { 5_120 };
 pub(crate) const TEMPLATE: usize = 0;
 
 pub(crate) struct Commands;
 
-type Sealing<'a> = Sealer<'a, Pages, Pages, &'a mut Three, TAGS>;
+type Sealing<'a> = Sealer<'a, Pages, Pages, &'a mut Three, TAGS, Forms>;
 
 impl Commands {
     pub(crate) fn open(

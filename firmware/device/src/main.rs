@@ -12,6 +12,12 @@ mod commands;
 mod commands;
 mod flash;
 mod keys;
+#[cfg(feature = "compact")]
+mod readings;
+#[cfg(not(feature = "compact"))]
+#[path = "one_by_one.rs"]
+mod readings;
+mod text;
 mod told;
 #[cfg(feature = "mps2-an386")]
 #[path = "network.rs"]
@@ -21,9 +27,9 @@ mod way;
 mod way;
 
 use commands::Commands;
-use core::fmt::Write as _;
 use flash::Pair;
 use keys::Three;
+use readings::Readings;
 use sealstone_board::{Clock, Peripherals, entry, exit, free_memory, given, line, stack_of, unix_seconds};
 use sealstone_mldsa::Level;
 use sealstone_mqtt::keyring::KeyRing;
@@ -32,10 +38,11 @@ use sealstone_mqtt::mac::{MacKey, Rhythm};
 use sealstone_mqtt::number::Numbers;
 use sealstone_mqtt::packet::Qos;
 use sealstone_mqtt::provision::{Provision, Topics};
-use sealstone_mqtt::publisher::{Publisher, Settings, Waiting};
+use sealstone_mqtt::publisher::{Publisher, Settings};
 use sealstone_mqtt::sealer::{Sealer, Tags};
-use sealstone_mqtt::{Error, Filter, Topic, UnixMillis};
-use told::{Name, chosen, told, told_served};
+use sealstone_mqtt::{Error, Filter, UnixMillis};
+use text::Text;
+use told::{chosen, told, told_served};
 
 #[entry]
 fn main() -> ! {
@@ -63,7 +70,7 @@ fn run() -> Result<(), Error> {
     let mut memory = way::Memory::new();
     let mut transport = way::Way::new(&mut memory, &given);
 
-    let mut names = [const { Name::new() }; 8];
+    let mut names = [const { Text::EMPTY }; 8];
     for (name, end) in names.iter_mut().zip([
         "telemetry/up",
         "status/memory",
@@ -74,7 +81,7 @@ fn run() -> Result<(), Error> {
         "critical/key/confirmed",
         "command/#",
     ]) {
-        write!(name, "device/{}/{end}", given.device).map_err(|_| Error::TooLong)?;
+        name.put("device/")?.put(given.device)?.put("/")?.put(end)?;
     }
     let [low, medium, high, critical, checkpoint, key, confirmed, command] = &names;
     let topics = [low.topic()?, medium.topic()?, high.topic()?, critical.topic()?];
@@ -96,7 +103,15 @@ fn run() -> Result<(), Error> {
         let id = ring.active(level);
         three.make(level, id, commands.seed(level, id).unwrap_or(given.key(level).seed))?;
     }
-    let mut sealer = Sealer::new(&given.policy, keys::NEED, numbers, ring, &mut three, topics[2]);
+    let mut sealer = Sealer::of(
+        readings::forms(given.saying),
+        &given.policy,
+        keys::NEED,
+        numbers,
+        ring,
+        &mut three,
+        topics[2],
+    );
     if given.tagged.contains(&true) {
         sealer.tags = Some(Tags::<TAGS> { classes: given.tagged, ..Tags::new(&mac_key, given.mac_key_id) });
     }
@@ -112,6 +127,8 @@ fn run() -> Result<(), Error> {
     let (mut came, mut flight) = ([0; commands::CAME], [0; commands::FLIGHT]);
     let mut publisher = Publisher::new(settings, &mut queue, &mut control, &mut came, [&mut flight]);
 
+    let mut gathered = [0; readings::MEMORY];
+    let mut readings = Readings::new(given.saying, &mut gathered);
     let (mut read_at, mut round, mut space) = (None::<u64>, 0u32, [0; 8 + 20 * TAGS]);
     loop {
         let now = clock.now();
@@ -121,18 +138,14 @@ fn run() -> Result<(), Error> {
             publisher.poll(now, epoch.wrapping_mul(0x9e37_79b9) ^ now as u32, &mut transport)
         {
             told(&event);
+            readings.event(&event);
             commands.event(&event, &mut sealer, time, now, clock.fraction())?;
         }
         commands.step(&mut publisher, &mut sealer, (key, &map), time, now)?;
         let interval_ms = u64::from(commands.interval_ms().unwrap_or(given.interval_ms));
         if read_at.is_none_or(|at| now >= at.saturating_add(interval_ms)) {
             read_at = Some(now);
-            for (i, topic) in topics.into_iter().enumerate() {
-                // Each class half as often as the one below it.
-                if round & ((1 << i) - 1) == 0 {
-                    read(&mut publisher, &map, topic, time, now, round);
-                }
-            }
+            readings.round(&mut publisher, (topics, &map), time, now, round);
             round = round.wrapping_add(1);
         }
         // No more than signing really has: what is free below this frame.
@@ -141,6 +154,7 @@ fn run() -> Result<(), Error> {
         let (stack, served) = if cfg!(feature = "measure") { stack_of(&mut serve) } else { (0, serve()) };
         if let Some(served) = served {
             told_served(&served);
+            readings.served(&served, now);
             if stack > 0 {
                 line!("{{\"event\":\"measured\",\"stack\":{}}}", stack);
             }
@@ -154,24 +168,10 @@ fn run() -> Result<(), Error> {
     }
 }
 
-/// A reading: how long the device is up, how much memory it has, how many rounds it made.
-fn read(
-    publisher: &mut Publisher<'_, 1>,
-    map: &TopicMap<'_>,
-    topic: Topic<'_>,
-    time: UnixMillis,
-    now: u64,
-    round: u32,
-) {
-    let mut text = Name::new();
-    let written = write!(text, "{{\"up\":{now},\"free\":{},\"round\":{round}}}", free_memory());
-    let content_type = "application/json";
-    let message =
-        Waiting { time, content_type, ..Waiting::new(map.class(topic), topic, text.as_str().as_bytes()) };
-    let dropped = |ticket: sealstone_mqtt::publisher::Ticket, gone: Waiting<'_>| {
-        line!("{{\"event\":\"dropped\",\"ticket\":{},\"class\":\"{}\"}}", ticket.0, gone.class.name());
-    };
-    if let Err(error) = written.map_err(|_| Error::TooLong).and_then(|()| publisher.push(&message, dropped)) {
-        line!("{{\"event\":\"not queued\",\"class\":\"{}\",\"error\":\"{}\"}}", message.class.name(), error);
-    }
+/// How long the device is up, how much memory it has, how many rounds it made.
+fn reading(text: &mut Text, now: u64, round: u32) -> Result<(), Error> {
+    text.put("{\"up\":")?.number(now)?;
+    text.put(",\"free\":")?.number(free_memory().into())?;
+    text.put(",\"round\":")?.number(round.into())?;
+    text.put("}").map(|_| ())
 }

@@ -4,7 +4,6 @@ use core::fmt::Write as _;
 use sealstone_board::line;
 use sealstone_mqtt::publisher::Event;
 use sealstone_mqtt::sealer::{Chosen, Served};
-use sealstone_mqtt::{Error, Topic};
 
 pub(crate) fn told(event: &Event<'_>) {
     match event {
@@ -74,35 +73,5 @@ impl core::fmt::Display for Plain<'_> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let plain = |byte: u8| matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\';
         self.0.bytes().try_for_each(|byte| f.write_char(if plain(byte) { byte as char } else { '?' }))
-    }
-}
-
-/// A text of at most 128 bytes.
-pub(crate) struct Name {
-    bytes: [u8; 128],
-    len: usize,
-}
-
-impl Name {
-    pub(crate) const fn new() -> Self {
-        Name { bytes: [0; 128], len: 0 }
-    }
-
-    pub(crate) fn as_str(&self) -> &str {
-        self.bytes.get(..self.len).and_then(|bytes| core::str::from_utf8(bytes).ok()).unwrap_or_default()
-    }
-
-    pub(crate) fn topic(&self) -> Result<Topic<'_>, Error> {
-        Topic::new(self.as_str())
-    }
-}
-
-impl core::fmt::Write for Name {
-    fn write_str(&mut self, text: &str) -> core::fmt::Result {
-        let end = self.len + text.len();
-        let place = self.bytes.get_mut(self.len..end).ok_or(core::fmt::Error)?;
-        place.copy_from_slice(text.as_bytes());
-        self.len = end;
-        Ok(())
     }
 }

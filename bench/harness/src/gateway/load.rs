@@ -297,6 +297,7 @@ impl Arrivals {
 fn options(port: u16, name: &str) -> Options {
     Options {
         address: format!("127.0.0.1:{port}"),
+        tls: None,
         version: Version::V5,
         max_packet_bytes: 1 << 20,
         connect: Connect {

@@ -32,14 +32,16 @@ const PROFILES: &str = "firmware/target/netduino/thumbv7em-none-eabihf";
 const EXAM: &str = "firmware/target/exam/thumbv7em-none-eabihf/release/exam";
 /// The compiler's settings for speed and for flash, and the group of rows of each.
 const SETTINGS: [(&str, &str); 2] = [("release", "m4"), ("small", "m4-s")];
-/// What is built for flash: one level, all of them, and the device of `firmware/device` without and with lines to the emulator.
-const FLASH: [(&str, &str); 6] = [
+/// What is built for flash: one level, all of them, and the device of `firmware/device`: what signs and publishes, without and with lines to the
+/// emulator; and with everything that it can.
+const FLASH: [(&str, &str); 7] = [
     ("44", "quiet/thumbv7em-none-eabihf/small/flash-44"),
     ("65", "quiet/thumbv7em-none-eabihf/small/flash-65"),
     ("87", "quiet/thumbv7em-none-eabihf/small/flash-87"),
     ("engine", "quiet/thumbv7em-none-eabihf/small/flash-all"),
     ("all", "quiet/thumbv7em-none-eabihf/small/sealstone-device"),
     ("all-lines", "netduino/thumbv7em-none-eabihf/small/sealstone-device"),
+    ("whole", "whole/thumbv7em-none-eabihf/small/sealstone-device"),
 ];
 const THEIRS: &str = "firmware/rivals/target/thumbv7em-none-eabihf/release";
 

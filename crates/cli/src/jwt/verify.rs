@@ -14,11 +14,9 @@ use crate::clock::{now, parse_span};
 use crate::error::Error;
 use crate::files::Source;
 use crate::flags::unix_seconds;
+use crate::jws::load_set;
 use crate::keyfile::Key;
 use crate::terminal::{DIM, GOOD, Terminal, WARNING};
-
-/// More than a set may have.
-const SET_LIMIT: usize = 1 << 20;
 
 /// Options of `jwt verify`.
 #[derive(Args)]
@@ -109,16 +107,7 @@ impl Keys {
         if let Some(file) = &options.key {
             return Ok(Keys::One(Key::load(&Source::from(file.clone()), terminal)?));
         }
-        let source = Source::from(options.jwks.clone().unwrap_or_default());
-        let text = source.read(SET_LIMIT)?;
-        let set = JwkSet::parse(&text).map_err(|cause| Error::key(&source.name(), &cause, cause.hint()))?;
-        if set.keys().is_empty() {
-            let why = match set.ignored().first() {
-                Some(ignored) => format!("no usable key in the set: {}", ignored.reason),
-                None => "the key set is empty".to_owned(),
-            };
-            return Err(Error::key(&source.name(), why, None));
-        }
+        let set = load_set(&options.jwks.clone().unwrap_or_default())?;
         Ok(Keys::Set(set))
     }
 

@@ -1,14 +1,17 @@
-//! The key of whoever may tell a device something.
+//! The key of whoever may tell a device something: the public half as a device is given it, and the private one for the gateway, which
+//! confirms with it.
 
 use std::ffi::OsString;
 use std::path::Path;
 
-use sealstone_mldsa::{Level, any};
+use sealstone_mldsa::{Level, OsRandom, any};
 use sealstone_mqtt::KeyId;
+use sealstone_mqtt::gateway::config::Announcements;
 use sealstone_mqtt::gateway::directory::{Directory, entries};
+use sealstone_mqtt::gateway::{Commander, Config};
 use sealstone_mqtt::provision::{CommanderKey, first_key_id};
 
-use super::options;
+use super::{device, options};
 use crate::error::Error;
 use crate::files::{Source, shown};
 use crate::keyfile;
@@ -60,4 +63,36 @@ fn of_entry(file: &Path, id: Option<u16>) -> Result<Option<Named>, Error> {
         Error::usage(what, "`sealstone mqtt rotate` gives it a new one")
     })?;
     Ok(Some(Named { id: key.id, key: key.verifying_key().map_err(Error::Engine)? }))
+}
+
+/// The commander of a configuration; none where nothing is confirmed. Its key is the one of level 87, which is the
+/// one that devices are given.
+pub(super) fn load(config: &Config, terminal: &mut Terminal) -> Result<Option<Commander>, Error> {
+    let path = match (&config.keys.commander, config.keys.announcements) {
+        (Some(path), Announcements::Confirm) => path,
+        _ => return Ok(None),
+    };
+    if let Some(mode) = Source::Path(path.clone()).wide_mode() {
+        let name = shown(path);
+        let what = format!("its mode {mode:04o} lets others in, 0600 expected");
+        return Err(Error::key(
+            &name,
+            what,
+            Some(&format!("chmod 600 {name}, and make new keys if others read it")),
+        ));
+    }
+    let bytes = device::read(path, terminal)?;
+    let given = device::parse(path, &bytes)?;
+    let level = Level::MlDsa87;
+    let key = given.key(level);
+    let signer = Box::new(any::SigningKey::from_seed(level, key.seed).expand());
+    let file = path.clone();
+    let numbers = move || {
+        device::next_number(&file).map_err(|cause| sealstone_mqtt::gateway::Error::Data {
+            path: file.clone(),
+            what: cause.to_string(),
+            hint: "its numbers are kept beside it, in FILE.number: look at owner, mode and free space",
+        })
+    };
+    Ok(Some(Commander::new(key.id, signer, Box::new(numbers), Box::new(OsRandom))))
 }

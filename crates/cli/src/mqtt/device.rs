@@ -144,6 +144,24 @@ pub(crate) fn place(directory: &Path, device: &str) -> PathBuf {
     }
 }
 
+/// The file of the directory that has a device's entry.
+pub(crate) fn find(directory: &Path, device: &str) -> Result<PathBuf, Error> {
+    let own = place(directory, device);
+    let mut files = vec![own.clone()];
+    if directory.is_dir() {
+        let listed = fs::read_dir(directory).and_then(|listed| listed.collect::<Result<Vec<_>, _>>());
+        let listed = listed.map_err(|cause| Error::path(directory, "read", cause))?;
+        files.extend(listed.into_iter().map(|file| file.path()));
+        files.retain(|file| file.extension().is_some_and(|extension| extension == "json"));
+    }
+    for file in files {
+        if read_entries(&file)?.iter().any(|entry| entry.device == device) {
+            return Ok(file);
+        }
+    }
+    Ok(own)
+}
+
 /// The entries of a file; none if it is not there.
 pub(crate) fn read_entries(file: &Path) -> Result<Vec<Entry>, Error> {
     if !file.exists() {

@@ -6,12 +6,13 @@ use std::sync::Arc;
 
 use clap::Args;
 use sealstone_mqtt::gateway::page::{self, Page};
+use sealstone_mqtt::gateway::verify::Effect;
 use sealstone_mqtt::gateway::{Directory, Event, Gateway, Observer, Status, link};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::options;
 use super::written::Written;
+use super::{commander, options};
 use crate::error::Error;
 use crate::files::shown;
 use crate::serve::{Ending, runtime};
@@ -60,7 +61,11 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     if options.check {
         config.rules().map_err(sealstone_mqtt::gateway::Error::from)?;
         link::Options::of(&config.broker)?;
-        let devices = Directory::load(&config.directory)?.len();
+        let directory = Directory::load(&config.directory)?;
+        if let Some(commander) = commander::load(&config, terminal)? {
+            commander.check(&config, &directory, options::now())?;
+        }
+        let devices = directory.len();
         let words = if devices == 1 { "device" } else { "devices" };
         return terminal.line(format_args!("good: {devices} {words} in {}", shown(&config.directory)));
     }
@@ -76,7 +81,11 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         runtime
             .spawn(page::serve(listener, Page { status: Arc::clone(&status), now: Box::new(options::now) }));
     }
-    let gateway = Gateway::new(config);
+    let commander = commander::load(&config, terminal)?;
+    let mut gateway = Gateway::new(config);
+    if let Some(commander) = commander {
+        gateway = gateway.with_commander(commander);
+    }
     let stop = gateway.stopper();
     let ending = runtime.block_on(async { Ending::watch(&[]) })?;
     runtime.spawn(async move {
@@ -117,6 +126,27 @@ impl Observer for Lines {
                 format!("{} {}", reason.name(), Safe(topic)),
                 json!({"reason": reason.name(), "why": reason.to_string(), "topic": topic, "device": device}),
             ),
+            Event::Passed { message, .. } => match (&message.effect, &message.signer) {
+                (Effect::Confirmed(confirmed), Some(signer)) => {
+                    let (id, level) = (confirmed.key.id.0, confirmed.key.level.name());
+                    (
+                        "key-confirmed",
+                        format!("key {id} of {level}, {}", Safe(&signer.device)),
+                        json!({"device": signer.device, "key_id": id, "level": level, "again": confirmed.again}),
+                    )
+                }
+                (Effect::Template(id), _) => (
+                    "template",
+                    format!("{id} on {}", Safe(&message.topic)),
+                    json!({"template": id, "topic": message.topic}),
+                ),
+                (Effect::Released { template, index }, _) => (
+                    "released",
+                    format!("command {index} of template {template} on {}", Safe(&message.topic)),
+                    json!({"template": template, "index": index, "topic": message.topic}),
+                ),
+                _ => return,
+            },
             Event::CopyRefused { reason } => {
                 ("copy-refused", format!("by the broker: {reason:#04x}"), json!({"code": reason}))
             }

@@ -45,6 +45,9 @@ pub(crate) struct Options {
     /// Where a topic names its device: at the first `+`
     #[arg(long, value_name = "FILTER", default_value = "device/+/#")]
     identity: String,
+    /// Who signs commands, in the directory
+    #[arg(long, value_name = "NAME", default_value = "commander")]
+    commander: String,
     /// In JSON
     #[arg(long)]
     json: bool,
@@ -173,9 +176,10 @@ fn check(
     let topics = config::Topics { identity: options.identity.clone(), ..config::Topics::default() };
     let config = sealstone_mqtt::gateway::Config { topics, ..Default::default() };
     let rules = config.rules().map_err(sealstone_mqtt::gateway::Error::from)?;
-    let device = rules
+    let named = rules
         .device(topic)
         .ok_or_else(|| refused("the topic names no device".into(), "--identity says where"))?;
+    let device = if rules.is_command(topic) { &options.commander } else { named };
     let found = directory.device(device);
     let found = found.ok_or_else(|| {
         refused(format!("no device {device} is in the directory"), "it was made elsewhere, or forged")

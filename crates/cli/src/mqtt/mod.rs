@@ -5,12 +5,14 @@ mod commander;
 mod device;
 mod gateway;
 mod inspect;
+mod keys;
 mod options;
 mod provision;
 mod publish;
 mod rotate;
 mod simulate;
 mod subscribe;
+mod template;
 mod written;
 
 use clap::Subcommand;
@@ -27,6 +29,9 @@ pub(crate) enum Command {
     Gateway(gateway::Options),
     /// Explain an envelope, and check it where its key is known
     Inspect(inspect::Options),
+    /// Keys that devices announced and the gateway confirmed
+    #[command(subcommand)]
+    Keys(keys::Command),
     /// Make a device's keys, its flash, and its entry for the gateway
     Provision(provision::Options),
     /// Sign a message and publish it
@@ -37,6 +42,9 @@ pub(crate) enum Command {
     Simulate(simulate::Options),
     /// Verify messages as a gateway would, and print what came of each
     Subscribe(subscribe::Options),
+    /// Commands signed beforehand, each let go by who has its token
+    #[command(subcommand)]
+    Template(template::Command),
 }
 
 pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
@@ -44,10 +52,12 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
         Command::Audit(options) => audit::run(&options, terminal),
         Command::Gateway(options) => gateway::run(&options, terminal),
         Command::Inspect(options) => inspect::run(&options, terminal),
+        Command::Keys(command) => keys::run(command, terminal),
         Command::Provision(options) => provision::run(&options, terminal),
         Command::Publish(options) => publish::run(&options, terminal),
         Command::Rotate(options) => rotate::run(&options, terminal),
         Command::Simulate(options) => simulate::run(&options, terminal),
         Command::Subscribe(options) => subscribe::run(&options, terminal),
+        Command::Template(command) => template::run(command, terminal),
     }
 }

@@ -7,16 +7,16 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, ValueEnum};
 use sealstone_mldsa::Level;
 use sealstone_mqtt::gateway::Config;
-use sealstone_mqtt::gateway::config::Broker;
+use sealstone_mqtt::gateway::config::{Broker, Tls};
 use sealstone_mqtt::gateway::wire::Version;
-use sealstone_mqtt::{Form, UnixMillis};
+use sealstone_mqtt::{Form, Kind, UnixMillis};
 
 use crate::error::Error;
 
 /// Which broker, and who connects.
 #[derive(Args)]
 pub(crate) struct BrokerOptions {
-    /// The broker
+    /// The broker; mqtts:// before it is TLS, by default on port 8883
     #[arg(long, value_name = "HOST:PORT", default_value = "127.0.0.1:1883")]
     broker: String,
     /// The version of MQTT
@@ -31,10 +31,28 @@ pub(crate) struct BrokerOptions {
     /// A file with the password on its first line
     #[arg(long, value_name = "FILE", requires = "user_file")]
     password_file: Option<PathBuf>,
+    /// TLS: a PEM file of authorities that the broker's certificate may be of; those of the system if not given
+    #[arg(long, value_name = "FILE")]
+    tls_ca: Option<PathBuf>,
+    /// TLS: a PEM file with the client's certificate
+    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    tls_certificate: Option<PathBuf>,
+    /// TLS: a PEM file with the private key of the client's certificate
+    #[arg(long, value_name = "FILE", requires = "tls_certificate")]
+    tls_key: Option<PathBuf>,
+    /// TLS: the name in the broker's certificate; the host of --broker if not given
+    #[arg(long, value_name = "NAME")]
+    tls_name: Option<String>,
 }
 
 impl BrokerOptions {
     pub(crate) fn broker(&self) -> Broker {
+        let tls = Tls {
+            ca: self.tls_ca.clone(),
+            certificate: self.tls_certificate.clone(),
+            key: self.tls_key.clone(),
+            server_name: self.tls_name.clone(),
+        };
         Broker {
             address: self.broker.clone(),
             client_id: self.client_id.clone(),
@@ -42,6 +60,7 @@ impl BrokerOptions {
             user_file: self.user_file.clone(),
             version: self.mqtt.version(),
             session_expiry_s: 0,
+            tls: (tls != Tls::default()).then_some(tls),
             ..Broker::default()
         }
     }
@@ -72,6 +91,14 @@ pub(crate) fn form() -> impl TypedValueParser<Value = Form> {
     PossibleValuesParser::new(Form::ALL.map(Form::name)).try_map(|name| {
         let known = Form::ALL.into_iter().find(|form| form.name() == name);
         known.ok_or("unknown form")
+    })
+}
+
+/// A kind by its name.
+pub(crate) fn kind() -> impl TypedValueParser<Value = Kind> {
+    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).try_map(|name| {
+        let known = Kind::ALL.into_iter().find(|kind| kind.name() == name);
+        known.ok_or("unknown kind")
     })
 }
 

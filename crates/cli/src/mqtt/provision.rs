@@ -10,7 +10,7 @@ use sealstone_mldsa::{Level, OsRandom, Randomness as _};
 use sealstone_mqtt::gateway::directory::{Entry, KeyEntry, StateName};
 use sealstone_mqtt::level::{Band, Class, Policy};
 use sealstone_mqtt::provision::{Key, Provision, Saying, Topics, first_key_id};
-use sealstone_mqtt::{KeyId, Topic};
+use sealstone_mqtt::{Form, KeyId, Topic};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -70,6 +70,18 @@ pub(crate) struct Options {
     /// How the device weighs energy, memory and heat
     #[arg(long, value_enum, default_value_t = Preset::Battery)]
     preset: Preset,
+    /// The form of its envelopes: v1, or detached in a user property, which leaves payloads as they are and needs MQTT 5
+    #[arg(long, value_name = "FORM", default_value = "v1", value_parser = ["v1", "detached"])]
+    form: String,
+    /// Readings of the class low in one message, 1 to 64
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=i64::from(Saying::BATCH_MAX)))]
+    batch: u8,
+    /// Say "unchanged" this often of a value that stays the same, and nothing between; each value is said if not given
+    #[arg(long, value_name = "TIME", value_parser = clock::parse_span)]
+    unchanged: Option<Duration>,
+    /// Say such a value in full this often
+    #[arg(long, value_name = "TIME", default_value = "1h", value_parser = clock::parse_span, requires = "unchanged")]
+    full: Duration,
     /// Whose commands it takes: an entry of the gateway's directory, whose highest active key counts, or a public key
     #[arg(long, value_name = "PUB", value_parser = clap::value_parser!(OsString))]
     commander: Option<OsString>,
@@ -153,7 +165,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         answer_ms: millis("--answer", options.answer)?,
         interval_ms: millis("--interval", options.interval)?,
         policy,
-        saying: Saying::PLAIN,
+        saying: saying(options)?,
         topics: Topics::new(&topics).map_err(unfit)?,
         commander: commander.as_ref().map(commander::Named::key),
     };
@@ -189,6 +201,23 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
 
 /// The id of a device's first key for tags.
 const MAC_KEY_ID: KeyId = KeyId(1);
+
+/// How the device says its readings.
+fn saying(options: &Options) -> Result<Saying, Error> {
+    let form = if options.form == "detached" { Form::Detached } else { Form::V1 };
+    let mut saying = Saying { form, batch: options.batch, ..Saying::PLAIN };
+    if let Some(unchanged) = options.unchanged {
+        let seconds = |time: Duration| u16::try_from(time.as_secs()).ok().filter(|seconds| *seconds > 0);
+        let known = seconds(unchanged).zip(seconds(options.full)).filter(|(silence, full)| silence <= full);
+        (saying.silence_s, saying.full_s) = known.ok_or_else(|| {
+            Error::usage(
+                "--unchanged or --full is out of range",
+                "from 1s to 65535s, and --full not less than --unchanged",
+            )
+        })?;
+    }
+    Ok(saying)
+}
 
 /// Milliseconds that a device can wait.
 fn millis(option: &str, time: Duration) -> Result<u32, Error> {

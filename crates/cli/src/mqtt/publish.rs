@@ -11,7 +11,7 @@ use sealstone_mqtt::gateway::client::Client;
 use sealstone_mqtt::gateway::link;
 use sealstone_mqtt::gateway::verify::SIGNATURE_PROPERTY;
 use sealstone_mqtt::gateway::wire::{Properties, Publish, Qos, Version};
-use sealstone_mqtt::{Form, Keyed, Message, Topic, UnixMillis, seal};
+use sealstone_mqtt::{Form, Keyed, Kind, Message, Topic, UnixMillis, seal};
 use serde_json::json;
 
 use super::options::BrokerOptions;
@@ -31,9 +31,12 @@ Examples:
   sealstone mqtt publish --as pump-7.device --topic device/pump-7/telemetry/flow --message 21.5
   sealstone mqtt publish --as pump-7.device --topic device/pump-7/status/log --file log.txt --form cose --qos 2
   sealstone mqtt publish --as pump-7.device --topic device/pump-7/telemetry/flow --message 1 --out envelope.bin
+  sealstone mqtt publish --as commander.device --topic device/pump-7/command/keys --message 'rotate 65'
+  sealstone mqtt publish --as commander.device --topic device/pump-7/command/pace --message 'interval 5000'
 
 The message is signed with a key of the file that `sealstone mqtt provision` wrote. Its number is one higher \
-each time, and kept beside that file in FILE.number: keys that are in a device must not be used here too. In the \
+each time, and kept beside that file in FILE.number: keys that are in a device must not be used here too. \
+What tells a device something is signed as the commander, whom devices and gateway know. In the \
 form `detached` the payload travels as it is and the signature in a user property, which needs MQTT 5. With --out nothing \
 is published.")]
 pub(crate) struct Options {
@@ -55,6 +58,9 @@ pub(crate) struct Options {
     /// The layout (docs/formats/mqtt.md)
     #[arg(long, default_value = "v1", value_parser = options::form())]
     form: Form,
+    /// What the payload is (docs/formats/mqtt.md)
+    #[arg(long, default_value = "plain", value_parser = options::kind())]
+    kind: Kind,
     /// The quality of service: 0, 1 or 2
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u8).range(0..=2))]
     qos: u8,
@@ -113,6 +119,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         _ => Some(device::next_number(&options.given)?),
     };
     let message = Message {
+        kind: options.kind,
         key_id: key.id,
         number,
         time: if options.no_clock { UnixMillis(0) } else { options::now() },
@@ -182,7 +189,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     ))
 }
 
-fn topic(text: &str) -> Result<Topic<'_>, Error> {
+pub(super) fn topic(text: &str) -> Result<Topic<'_>, Error> {
     Topic::new(text).map_err(|_| {
         Error::usage(
             format!("{text:?} is no topic"),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use clap::{Args, ValueEnum};
 use sealstone_mqtt::gateway::client::Client;
 use sealstone_mqtt::gateway::config::Stance;
-use sealstone_mqtt::gateway::state::Recent;
+use sealstone_mqtt::gateway::state::{self, Recent};
 use sealstone_mqtt::gateway::verify::{Judge, Passed};
 use sealstone_mqtt::gateway::wire::{Publish, Qos};
 use sealstone_mqtt::gateway::{Directory, Reason, link};
@@ -92,7 +92,11 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     let filters: Vec<&str> = filters.iter().map(String::as_str).collect();
     client.subscribe(&filters, Qos::AtLeastOnce).map_err(failed)?;
 
-    let mut seen = Recent::default();
+    // What a gateway beside it has learned, where it is one's own.
+    let mut seen = match (&options.config, state::read_known(&config.data_dir)) {
+        (Some(_), Ok(known)) => Recent::knowing(known, &directory),
+        _ => Recent::default(),
+    };
     let (mut came, mut refused) = (0, 0);
     let mut last = Instant::now();
     while options.count.is_none_or(|count| came < count) {

@@ -11,6 +11,7 @@ use std::time::Duration;
 use sealstone_audit::{CONTEXT, Chain, Kind, Log, Manner, Settings};
 use sealstone_jose::{Algorithm, PublicKey, UnixSeconds};
 use sealstone_mldsa::{Context, Level, OsRandom, any};
+use sealstone_mqtt::gateway::verify::Effect;
 use sealstone_mqtt::gateway::{Event, Observer};
 use zeroize::Zeroizing;
 
@@ -92,6 +93,24 @@ impl Observer for Written {
                 };
                 let line = tally.counts().into_iter().fold(line.with("device", device), counted);
                 tally.named().fold(line, |line, (name, which)| line.with(messages_of(name), &which))
+            }
+            Event::Passed { message, now } => {
+                let begin = |name| sealstone_audit::Event::new(kind(name, false), at(*now));
+                match (&message.effect, &message.signer) {
+                    (Effect::Confirmed(confirmed), Some(signer)) => begin("mqtt.key_confirmed")
+                        .with("device", &signer.device)
+                        .with_number("key", u64::from(confirmed.key.id.0))
+                        .with_name("level", confirmed.key.level.name())
+                        .with_number("again", u64::from(confirmed.again)),
+                    (Effect::Template(id), _) => begin("mqtt.template")
+                        .with("topic", &message.topic)
+                        .with_number("template", u64::from(*id)),
+                    (Effect::Released { template, index }, _) => begin("mqtt.released")
+                        .with("topic", &message.topic)
+                        .with_number("template", u64::from(*template))
+                        .with_number("index", u64::from(*index)),
+                    _ => return,
+                }
             }
             Event::Directory { devices } => {
                 begin("mqtt.directory", false).with_number("devices", *devices as u64)

@@ -128,7 +128,12 @@ impl General {
         Ok(Self { payload, signatures })
     }
 
-    /// With a payload that came another way. Errors: `HeaderRefused` if there is one in the document.
+    /// Whether the payload is in the document, and did not come another way.
+    pub fn has_payload(&self) -> bool {
+        self.payload.is_some()
+    }
+
+    /// With a payload that came another way. Errors: `NotDetached` if there is one in the document.
     pub fn with_payload(self, payload: &[u8]) -> Result<Self, Error> {
         match self.payload {
             Some(_) => Err(Error::NotDetached),

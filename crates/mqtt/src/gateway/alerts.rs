@@ -13,10 +13,14 @@ use sealstone_mldsa::Level;
 /// A kind of alert.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AlertKind {
+    /// A device announced a key, and the configuration takes none from there.
+    Announcement,
     /// A number has two tags, one by the gateway's memory and one by the device's signed word: somebody else has the shared key.
     Contradicted,
     /// A device signed more messages below the default of their class within an hour than the bound allows.
     Downgrades,
+    /// A device has two keys under one id: it announced another one than before, or the directory has another one than was confirmed.
+    KeyConflict,
     /// Everything that a device signed for so many minutes was below the default: its energy, memory or temperature is low, or
     /// somebody makes it believe so.
     LowMeans,
@@ -31,9 +35,11 @@ pub enum AlertKind {
 
 impl AlertKind {
     /// All kinds.
-    pub const ALL: [AlertKind; 6] = [
+    pub const ALL: [AlertKind; 8] = [
+        AlertKind::Announcement,
         AlertKind::Contradicted,
         AlertKind::Downgrades,
+        AlertKind::KeyConflict,
         AlertKind::LowMeans,
         AlertKind::Replay,
         AlertKind::Uncovered,
@@ -43,8 +49,10 @@ impl AlertKind {
     /// The name in topics, logs and metrics.
     pub const fn name(self) -> &'static str {
         match self {
+            AlertKind::Announcement => "announcement",
             AlertKind::Contradicted => "contradicted",
             AlertKind::Downgrades => "downgrades",
+            AlertKind::KeyConflict => "key-conflict",
             AlertKind::LowMeans => "low-means",
             AlertKind::Replay => "replay",
             AlertKind::Uncovered => "uncovered",
@@ -124,6 +132,8 @@ impl Alerts {
     /// A message was refused; `device` is in the directory.
     pub(super) fn refused(&mut self, reason: Reason, device: &str, now: UnixMillis) -> Option<Alert> {
         match reason {
+            Reason::AnnouncedOtherwise => self.tell(AlertKind::KeyConflict, device, now),
+            Reason::Announcement => self.tell(AlertKind::Announcement, device, now),
             Reason::Contradicted => self.tell(AlertKind::Contradicted, device, now),
             Reason::Replay => self.tell(AlertKind::Replay, device, now),
             Reason::UnknownKey => self.tell(AlertKind::UnknownKey, device, now),
@@ -135,6 +145,11 @@ impl Alerts {
     pub(super) fn tags(&mut self, device: &str, tally: &Tally, now: UnixMillis) -> [Option<Alert>; 2] {
         [(AlertKind::Contradicted, &tally.contradicted), (AlertKind::Uncovered, &tally.uncovered)]
             .map(|(kind, which)| if which.is_empty() { None } else { self.tell(kind, device, now) })
+    }
+
+    /// The directory has another key under an id than was confirmed to a device.
+    pub(super) fn key_conflict(&mut self, device: &str, now: UnixMillis) -> Option<Alert> {
+        self.tell(AlertKind::KeyConflict, device, now)
     }
 
     /// An alert, unless the same was told a short time ago.
@@ -160,7 +175,7 @@ mod tests {
     use super::*;
     use crate::form::{By, Form};
     use crate::gateway::tags::Tagged;
-    use crate::gateway::verify::Signer;
+    use crate::gateway::verify::{Effect, Signer};
     use crate::gateway::{Config, Marks};
     use crate::message::{KeyId, Kind, Number};
 
@@ -181,6 +196,7 @@ mod tests {
             }),
             class: Some(class),
             tags: Tally::default(),
+            effect: Effect::Nothing,
         }
     }
 

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use sealstone_mldsa::Level;
 use serde::Deserialize;
 
+use super::reason::Reason;
 use super::wire::Version;
 use crate::form::Form;
 use crate::level::{BANDS, Class};
@@ -31,6 +32,8 @@ pub struct Config {
     pub data_dir: PathBuf,
     /// The device directory: a JSON file, or a folder of them. Read again when it changes.
     pub directory: PathBuf,
+    /// Keys that devices announce, and who may tell devices something.
+    pub keys: Keys,
     /// What people and monitoring see.
     pub page: Page,
     /// What is accepted.
@@ -55,6 +58,31 @@ pub struct Alerts {
     pub topic: String,
 }
 
+/// `[keys]`: keys that devices announce, and who may tell devices something.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct Keys {
+    /// What becomes of keys that devices announce.
+    pub announcements: Announcements,
+    /// What the commander was given, with its private keys; the command reads it, for [`super::Commander`].
+    pub commander: Option<PathBuf>,
+    /// The commander's entry in the directory. Its keys sign commands and confirmations, and nothing else.
+    pub commander_name: String,
+    /// How long a key counts after the next one of its level was confirmed.
+    pub overlap_s: u32,
+}
+
+/// What becomes of keys that devices announce.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "kebab-case")]
+pub enum Announcements {
+    /// They are refused: who has which key is the operator's word alone.
+    #[default]
+    Refuse,
+    /// A device that has proved with a key that counts may go on to the next one.
+    Confirm,
+}
+
 /// `[page]`: plain HTTP, for whoever asks: as a rule a loopback address.
 #[derive(Clone, Copy, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -67,7 +95,7 @@ pub struct Page {
 #[derive(Clone, Debug, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Broker {
-    /// Host and port.
+    /// Host and port; with `mqtts://` before them, TLS, and the port may be left out: 8883.
     pub address: String,
     /// The client identifier. The broker keeps the session under it, so it stays the same.
     pub client_id: String,
@@ -83,10 +111,26 @@ pub struct Broker {
     pub receive_maximum: NonZeroU16,
     /// How long the broker keeps the session while the gateway is away, in seconds (MQTT 5).
     pub session_expiry_s: u32,
+    /// TLS 1.3; without it, and without `mqtts://`, plain TCP.
+    pub tls: Option<Tls>,
     /// A file with the user name, on its first line.
     pub user_file: Option<PathBuf>,
     /// The version of MQTT: "5" or "3.1.1".
     pub version: Version,
+}
+
+/// `[broker] tls`: whom we trust and who we are. The files are read when the gateway starts.
+#[derive(Clone, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(default, deny_unknown_fields)]
+pub struct Tls {
+    /// A PEM file of the authorities that may have signed the broker's certificate; without it those of the system.
+    pub ca: Option<PathBuf>,
+    /// A PEM file with our certificate, for a broker that demands one, and with those between it and its authority.
+    pub certificate: Option<PathBuf>,
+    /// A PEM file with the private key of `certificate`. Not everyone may read it.
+    pub key: Option<PathBuf>,
+    /// The name in the broker's certificate; without it the host of the address.
+    pub server_name: Option<String>,
 }
 
 /// `[topics]`: filters and prefixes. The prefixes must lie outside of what is subscribed to.
@@ -95,6 +139,8 @@ pub struct Broker {
 pub struct Topics {
     /// What is accepted without a mark goes to this prefix, `/`, and its own topic.
     pub clean: String,
+    /// Where the commander speaks, to devices: what comes there is signed by its key and by no device's.
+    pub commands: Vec<String>,
     /// What is refused goes to this prefix, `/`, the reason, `/`, and its own topic; empty: nowhere.
     pub dead_letters: String,
     /// The most dead letters in a second; what is refused beyond them is counted only.
@@ -246,7 +292,10 @@ pub struct Workers {
 pub struct Rules<'a> {
     policy: &'a Policy,
     topics: &'a Topics,
+    keys: &'a Keys,
     identity: Filter<'a>,
+    commands: Vec<Filter<'a>>,
+    announcements: Filter<'a>,
     filters: Vec<(Filter<'a>, Class)>,
     floors: [Level; 4],
     fresh_ms: [u64; 4],
@@ -262,6 +311,26 @@ impl<'a> Rules<'a> {
     /// Where messages go.
     pub fn topics(&self) -> &'a Topics {
         self.topics
+    }
+
+    /// Announced keys and the commander.
+    pub fn keys(&self) -> &'a Keys {
+        self.keys
+    }
+
+    /// Whether a topic is the commander's.
+    pub fn is_command(&self, topic: Topic<'_>) -> bool {
+        self.commands.iter().any(|filter| filter.matches(topic))
+    }
+
+    /// Whether devices announce keys on a topic.
+    pub fn is_announcement(&self, topic: Topic<'_>) -> bool {
+        self.announcements.matches(topic)
+    }
+
+    /// Whether what the broker had kept may pass. Errors: `Retained`.
+    pub fn retained(&self, retained: bool) -> Result<(), Reason> {
+        if retained && self.policy.retained == Choice::Refuse { Err(Reason::Retained) } else { Ok(()) }
     }
 
     /// The device that a topic names.
@@ -386,6 +455,7 @@ impl Default for Config {
             class: Classes::default(),
             data_dir: "sealstone-mqtt-data".into(),
             directory: "devices".into(),
+            keys: Keys::default(),
             page: Page::default(),
             policy: Policy::default(),
             topics: Topics::default(),
@@ -416,8 +486,20 @@ impl Default for Broker {
             publish_qos: 2,
             receive_maximum: const { NonZeroU16::new(256).unwrap() },
             session_expiry_s: 7 * 86_400,
+            tls: None,
             user_file: None,
             version: Version::V5,
+        }
+    }
+}
+
+impl Default for Keys {
+    fn default() -> Self {
+        Keys {
+            announcements: Announcements::default(),
+            commander: None,
+            commander_name: "commander".into(),
+            overlap_s: 7 * 86_400,
         }
     }
 }
@@ -426,6 +508,7 @@ impl Default for Topics {
     fn default() -> Self {
         Topics {
             clean: "clean".into(),
+            commands: ["device/+/command/#", "device/+/critical/key/confirmed"].map(str::to_owned).into(),
             dead_letters: "dead-letters".into(),
             dead_letters_per_second: const { NonZeroU32::new(100).unwrap() },
             identity: "device/+/#".into(),

@@ -42,7 +42,7 @@ pub struct Device {
 }
 
 /// One key of a device.
-#[derive(Debug)]
+#[derive(Debug, PartialEq, Eq)]
 pub struct Key {
     /// Its id.
     pub id: KeyId,
@@ -171,6 +171,11 @@ impl Directory {
         self.devices.get(id)
     }
 
+    /// Whether a key of some device is this one.
+    pub fn has(&self, public: &[u8]) -> bool {
+        self.devices.values().flat_map(Device::keys).any(|key| key.public() == public)
+    }
+
     /// How many devices there are.
     pub fn len(&self) -> usize {
         self.devices.len()
@@ -222,6 +227,11 @@ impl State {
 }
 
 impl Key {
+    /// A key that counts. Shapes: `public` has the length of the level.
+    pub(super) fn active(id: KeyId, level: Level, public: &[u8]) -> Self {
+        Key { id, level, state: State::Active, public: public.into() }
+    }
+
     /// Whether its signatures count.
     pub fn counts(&self, now: UnixMillis) -> bool {
         self.state.counts(now)

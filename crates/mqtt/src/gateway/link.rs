@@ -3,13 +3,16 @@
 use std::io::{self, Read as _, Write as _};
 use std::net::{Shutdown, TcpStream, ToSocketAddrs as _};
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
 use zeroize::Zeroizing;
 
 use super::Error;
-use super::config::Broker;
-use super::wire::{Connect, Packet, Properties, Version, head};
+use super::config::{Broker, Tls};
+use super::tls::{Secured, Terms};
+use super::wire::{Connect, Packet, Properties, Version};
+use crate::packet::packet_len;
 
 /// How long a connection may take to be made, and a packet to be written.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -19,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 pub struct Options {
     /// Host and port.
     pub address: String,
+    /// TLS; none: plain TCP.
+    pub tls: Option<Terms>,
     /// The version of MQTT.
     pub version: Version,
     /// The largest packet that is read.
@@ -30,7 +35,7 @@ pub struct Options {
 /// An open connection.
 #[derive(Debug)]
 pub struct Connection {
-    stream: TcpStream,
+    stream: Stream,
     version: Version,
     max_packet_bytes: usize,
     /// What was read and is not yet a packet.
@@ -49,8 +54,15 @@ pub struct Welcome {
 /// What is written to the other side.
 #[derive(Debug)]
 pub struct Writer {
-    stream: TcpStream,
+    stream: Stream,
     version: Version,
+}
+
+/// Bytes both ways, of one who reads and of any who write.
+#[derive(Clone, Debug)]
+enum Stream {
+    Plain(Arc<TcpStream>),
+    Secured(Arc<Secured>),
 }
 
 impl Options {
@@ -58,8 +70,17 @@ impl Options {
     pub fn of(broker: &Broker) -> Result<Self, Error> {
         let user = broker.user_file.as_deref().map(first_line).transpose()?;
         let password = broker.password_file.as_deref().map(first_line).transpose()?;
+        let (address, secured) = address(&broker.address);
+        let tls = match (&broker.tls, secured) {
+            (None, false) => None,
+            (given, _) => {
+                let terms = given.clone().unwrap_or_else(Tls::default);
+                Some(Terms::load(&terms, host(&address))?)
+            }
+        };
         Ok(Options {
-            address: broker.address.clone(),
+            address,
+            tls,
             version: broker.version,
             max_packet_bytes: usize::try_from(broker.max_packet_bytes.get()).unwrap_or(usize::MAX),
             connect: Connect {
@@ -97,6 +118,10 @@ impl Connection {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(PATIENCE))?;
         stream.set_write_timeout(Some(PATIENCE))?;
+        let stream = match &options.tls {
+            None => Stream::Plain(Arc::new(stream)),
+            Some(terms) => Stream::Secured(Arc::new(Secured::new(stream, terms, PATIENCE)?)),
+        };
         let mut connection = Connection {
             stream,
             version: options.version,
@@ -120,22 +145,22 @@ impl Connection {
     /// The next packet. Errors: of the network, also after one and a half keep alives of silence; `InvalidData`.
     pub fn read(&mut self) -> io::Result<Packet> {
         loop {
-            if let Some((first, len, at)) = head(&self.buffer).map_err(|cause| invalid(cause.0))? {
+            let no_packet = |_| invalid("it sends what is no packet of MQTT");
+            if let Some(len) = packet_len(&self.buffer).map_err(no_packet)? {
                 if len > self.max_packet_bytes {
                     return Err(invalid("a packet is larger than `max_packet_bytes`"));
                 }
-                if let Some(body) = self.buffer.get(at..at + len) {
-                    let packet = Packet::parse(self.version, first, body).map_err(|cause| invalid(cause.0));
-                    self.buffer.drain(..at + len);
+                if let Some(bytes) = self.buffer.get(..len) {
+                    let packet = Packet::parse(self.version, bytes).map_err(no_packet);
+                    self.buffer.drain(..len);
                     return packet;
                 }
             }
-            let mut piece = [0; 16 * 1024];
-            match self.stream.read(&mut piece) {
-                Ok(0) => {
+            match self.stream.read(&mut self.buffer) {
+                Ok(true) => {}
+                Ok(false) => {
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, "it closed the connection"));
                 }
-                Ok(count) => self.buffer.extend(&piece[..count]),
                 Err(cause) if cause.kind() == io::ErrorKind::Interrupted => {}
                 Err(cause) if matches!(cause.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
                     return Err(io::Error::new(io::ErrorKind::TimedOut, "it is silent"));
@@ -152,7 +177,7 @@ impl Connection {
 
     /// The other direction.
     pub fn writer(&self) -> io::Result<Writer> {
-        Ok(Writer { stream: self.stream.try_clone()?, version: self.version })
+        Ok(Writer { stream: self.stream.clone(), version: self.version })
     }
 }
 
@@ -169,8 +194,58 @@ impl Writer {
 
     /// Ends the connection, for the reader too.
     pub fn close(&self) {
-        let _ = self.stream.shutdown(Shutdown::Both);
+        self.stream.close();
     }
+}
+
+impl Stream {
+    /// Waits for bytes and adds them to `out`; under TLS it may have been none. False at the end.
+    fn read(&self, out: &mut Vec<u8>) -> io::Result<bool> {
+        match self {
+            Stream::Plain(stream) => {
+                let mut piece = [0; 16 * 1024];
+                let count = (&**stream).read(&mut piece)?;
+                out.extend(&piece[..count]);
+                Ok(count > 0)
+            }
+            Stream::Secured(secured) => secured.read(out),
+        }
+    }
+
+    fn write_all(&self, bytes: &[u8]) -> io::Result<()> {
+        match self {
+            Stream::Plain(stream) => (&**stream).write_all(bytes),
+            Stream::Secured(secured) => secured.write_all(bytes),
+        }
+    }
+
+    fn set_read_timeout(&self, patience: Option<Duration>) -> io::Result<()> {
+        match self {
+            Stream::Plain(stream) => stream.set_read_timeout(patience),
+            Stream::Secured(secured) => secured.set_read_timeout(patience),
+        }
+    }
+
+    fn close(&self) {
+        match self {
+            Stream::Plain(stream) => drop(stream.shutdown(Shutdown::Both)),
+            Stream::Secured(secured) => secured.close(),
+        }
+    }
+}
+
+/// Host and port, and whether TLS is asked for: by `mqtts://`, where the port may be left out.
+fn address(text: &str) -> (String, bool) {
+    let Some(rest) = text.strip_prefix("mqtts://") else { return (text.to_owned(), false) };
+    // A colon within brackets is of an IPv6 address.
+    let has_port = rest.rsplit(']').next().unwrap_or_default().contains(':');
+    (if has_port { rest.to_owned() } else { format!("{rest}:8883") }, true)
+}
+
+/// The host of an address, without its port and the brackets of IPv6.
+fn host(address: &str) -> &str {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host)
 }
 
 /// The first line of a file. Errors: `Data`.

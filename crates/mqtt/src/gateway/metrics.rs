@@ -53,6 +53,18 @@ pub fn text(now: &Now) -> String {
         "Clean copies that the broker answered",
         &delivered,
     );
+    text.family(
+        "sealstone_mqtt_keys_confirmed_total",
+        "counter",
+        "Announced keys that were confirmed",
+        &[("", now.confirmed)],
+    );
+    text.family(
+        "sealstone_mqtt_commands_released_total",
+        "counter",
+        "Commands of templates that were let go",
+        &[("", now.released)],
+    );
     let refused: Vec<(String, u64)> =
         now.refused.iter().map(|(reason, count)| (format!("reason=\"{reason}\""), *count)).collect();
     text.family("sealstone_mqtt_refused_total", "counter", "Messages that were refused", &refused);

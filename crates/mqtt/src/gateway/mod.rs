@@ -6,13 +6,18 @@
 //! operator's page and has the argument why nothing is lost or doubled.
 
 mod alerts;
+pub mod announce;
 mod budget;
 pub mod client;
+mod commander;
+pub mod commands;
 pub mod config;
 pub mod directory;
 mod error;
 mod inbox;
 mod journal;
+pub mod known;
+pub mod learned;
 pub mod link;
 pub mod metrics;
 mod observe;
@@ -22,12 +27,14 @@ pub mod run;
 pub mod state;
 pub mod status;
 pub mod tags;
+pub mod tls;
 pub mod verify;
 mod watch;
 pub mod wire;
 mod workers;
 
 pub use alerts::{Alert, AlertKind};
+pub use commander::{Commander, Numbers};
 pub use config::Config;
 pub use directory::Directory;
 pub use error::Error;

@@ -8,14 +8,30 @@ use crate::error::Error;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Reason {
+    /// A key that is announced is of a higher level than the one that signed the announcement.
+    AnnouncedBelow,
+    /// An announced id is not the next one of its level, or its key does not count.
+    AnnouncedId,
+    /// An announced key is none, or somebody has it already.
+    AnnouncedKey,
+    /// The device has another key under the announced id.
+    AnnouncedOtherwise,
+    /// A device announces a key, and the configuration takes none from there.
+    Announcement,
     /// The signature does not verify: something that is signed was changed, or another key made it.
     BadSignature,
     /// The topic name breaks the rules of MQTT.
     BadTopic,
     /// The level is below the floor of the topic's class.
     BelowFloor,
-    /// A command of a template: it goes to devices.
+    /// A command let go, on a topic where none is expected.
     Command,
+    /// A command let go before its template holds.
+    CommandEarly,
+    /// A command let go when its template is over.
+    CommandLate,
+    /// A command that was let go before.
+    CommandTaken,
     /// A tag that is good, under a number that the device's checkpoint has given to something else: somebody else has the shared key.
     Contradicted,
     /// The content type beside the envelope is not the signed one.
@@ -36,11 +52,13 @@ pub enum Reason {
     Malformed(Error),
     /// No time, from a device without a clock.
     NoClock,
+    /// A command, and the directory has no commander.
+    NoCommander,
     /// The topic names no device.
     NoDevice,
     /// Neither a number nor a time: it could be replayed for ever.
     NoNumber,
-    /// The device may not publish on this topic.
+    /// The device may not publish on this topic; nor the commander, where it is none of commands.
     NotItsTopic,
     /// The device's topics had too many forgeries a short time ago; this one was not looked at.
     OverBudget,
@@ -60,6 +78,10 @@ pub enum Reason {
     Stale,
     /// A tag instead of a signature, where none is allowed.
     Tag,
+    /// The topic had a template with a higher id, or with this one and other commands.
+    TemplateOld,
+    /// A command of a template that the topic does not have.
+    TemplateUnknown,
     /// The number lies before what is remembered, so nobody can tell.
     TooOld,
     /// No device of this name is in the directory.
@@ -72,16 +94,26 @@ pub enum Reason {
     Unsigned,
     /// Unsigned, from a device that must sign.
     UnsignedDevice,
+    /// The token lets no command go: it was guessed, or is another one's.
+    WrongToken,
 }
 
 impl Reason {
     /// The name: lower case and hyphens, fit for a level of a topic.
     pub const fn name(self) -> &'static str {
         match self {
+            Reason::AnnouncedBelow => "announced-below",
+            Reason::AnnouncedId => "announced-id",
+            Reason::AnnouncedKey => "announced-key",
+            Reason::AnnouncedOtherwise => "announced-otherwise",
+            Reason::Announcement => "announcement",
             Reason::BadSignature => "bad-signature",
             Reason::BadTopic => "bad-topic",
             Reason::BelowFloor => "below-floor",
             Reason::Command => "command",
+            Reason::CommandEarly => "command-early",
+            Reason::CommandLate => "command-late",
+            Reason::CommandTaken => "command-taken",
             Reason::Contradicted => "contradicted",
             Reason::ContentType => "content-type",
             Reason::CorrelationData => "correlation-data",
@@ -101,6 +133,7 @@ impl Reason {
                 _ => "malformed",
             },
             Reason::NoClock => "no-clock",
+            Reason::NoCommander => "no-commander",
             Reason::NoDevice => "no-device",
             Reason::NoNumber => "no-number",
             Reason::NotItsTopic => "not-its-topic",
@@ -113,12 +146,15 @@ impl Reason {
             Reason::SignatureTopic => "signature-topic",
             Reason::Stale => "stale",
             Reason::Tag => "tag",
+            Reason::TemplateOld => "template-old",
+            Reason::TemplateUnknown => "template-unknown",
             Reason::TooOld => "too-old",
             Reason::UnknownDevice => "unknown-device",
             Reason::UnknownKey => "unknown-key",
             Reason::UnknownTopic => "unknown-topic",
             Reason::Unsigned => "unsigned",
             Reason::UnsignedDevice => "unsigned-device",
+            Reason::WrongToken => "wrong-token",
         }
     }
 

@@ -5,13 +5,14 @@
 //! writes: copies, dead letters, acknowledgements. So nothing is acknowledged that is not on the disk.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::Error;
 use super::alerts::{Alert, Alerts};
 use super::budget::Budget;
-use super::config::{Config, Rules};
+use super::commander::Commander;
+use super::config::{Announcements, Config, Rules};
 use super::directory::Directory;
 use super::error::plain;
 use super::inbox::{Inbox, Mail, News};
@@ -20,7 +21,7 @@ use super::observe::{Event, Observer};
 use super::reason::Reason;
 use super::state::Store;
 use super::tags::Tally;
-use super::verify::{Judge, Looked, Passed, Verified};
+use super::verify::{Effect, Judge, Looked, Passed, Verified};
 use super::watch;
 use super::wire::{Packet, Properties, Publish, Qos, Version};
 use super::workers::{Job, Workers};
@@ -38,6 +39,7 @@ const GRACE: Duration = Duration::from_secs(5);
 pub struct Gateway {
     config: Config,
     inbox: Arc<Inbox>,
+    commander: Mutex<Option<Commander>>,
 }
 
 /// The wish to end, from any thread.
@@ -54,7 +56,12 @@ impl Stop {
 impl Gateway {
     /// A gateway by its configuration.
     pub fn new(config: Config) -> Self {
-        Gateway { config, inbox: Arc::default() }
+        Gateway { config, inbox: Arc::default(), commander: Mutex::default() }
+    }
+
+    /// The same with the key that confirms what devices announce.
+    pub fn with_commander(self, commander: Commander) -> Self {
+        Gateway { commander: Mutex::new(Some(commander)), ..self }
     }
 
     /// To end it.
@@ -69,6 +76,19 @@ impl Gateway {
         let rules = self.config.rules()?;
         let options = Options::of(&self.config.broker)?;
         let directory = Arc::new(Directory::load(&self.config.directory)?);
+        let mut commander = self.commander.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*commander {
+            Some(commander) => commander.check(&self.config, &directory, now())?,
+            None if self.config.keys.announcements == Announcements::Confirm => {
+                return Err(Error::Config {
+                    file: None,
+                    place: None,
+                    what: "nobody has the commander's key, which confirms what devices announce".into(),
+                    hint: "`Gateway::with_commander` gives it".into(),
+                });
+            }
+            None => {}
+        }
         let store = Store::open(&self.config.data_dir)?;
         let threads = self.config.workers.threads.or_else(|| std::thread::available_parallelism().ok());
         let inbox = Arc::clone(&self.inbox);
@@ -83,6 +103,7 @@ impl Gateway {
             workers,
             directory: Arc::clone(&directory),
             store,
+            commander: commander.as_mut(),
             link: None,
             epoch: 0,
             subscribed: false,
@@ -102,6 +123,7 @@ impl Gateway {
             let inbox = &self.inbox;
             scope.spawn(move || follow(inbox, &options));
             scope.spawn(move || watch::run(inbox, &self.config.directory, directory));
+            turn.reconcile(now());
             let done = turn.run(inbox, &now);
             inbox.end();
             if let Some(link) = &turn.link {
@@ -111,6 +133,11 @@ impl Gateway {
             done
         })
     }
+}
+
+/// The device that a message's topic names.
+fn named<'m>(rules: &Rules<'_>, publish: &'m Publish) -> Option<&'m str> {
+    crate::Topic::new(&publish.topic).ok().and_then(|topic| rules.device(topic))
 }
 
 /// Connects, again and again, and reads.
@@ -152,6 +179,7 @@ struct Turn<'a> {
     workers: Workers,
     directory: Arc<Directory>,
     store: Store,
+    commander: Option<&'a mut Commander>,
     link: Option<Link>,
     /// Which connection this is: a message of an earlier one is acknowledged by nobody.
     epoch: u64,
@@ -193,6 +221,7 @@ struct Place {
 enum Outcome {
     Passed(Box<Passed>),
     Refused(Reason),
+    Release,
     Verified(Box<Verified>),
 }
 
@@ -202,7 +231,7 @@ impl Turn<'_> {
         loop {
             let Mail { news, answers, directories, stop, .. } = inbox.wait(TICK);
             for read in directories {
-                self.take(read);
+                self.take(read, now());
             }
             for news in news {
                 match news {
@@ -227,7 +256,7 @@ impl Turn<'_> {
             if ending.is_none() {
                 self.look(now());
             }
-            self.settle(now());
+            self.settle(now())?;
             self.overdue(now());
             if self.store.must_commit() || ending.is_some() {
                 self.store.commit(now())?;
@@ -350,11 +379,12 @@ impl Turn<'_> {
             let outcome = match judge.look(&publish, &self.store, now) {
                 Err(reason) => Some(Outcome::Refused(reason)),
                 Ok(Looked::Unsigned(passed)) => Some(Outcome::Passed(passed)),
+                Ok(Looked::Release) => Some(Outcome::Release),
                 Ok(Looked::Signed(candidate)) => {
-                    if self.failures_of(candidate.device()).is_spent(now) {
+                    if self.failures_of(candidate.named()).is_spent(now) {
                         Some(Outcome::Refused(Reason::OverBudget))
                     } else if candidate.is_quick() {
-                        let device = Box::from(candidate.device());
+                        let device = Box::from(candidate.named());
                         Some(self.checked(&device, candidate.check(), now))
                     } else {
                         jobs.push(Job { place, candidate });
@@ -379,17 +409,24 @@ impl Turn<'_> {
     }
 
     /// Carries out what is decided, in the order of arrival: so copies are in order, and acknowledgements too (MQTT 5.0, 4.6).
-    fn settle(&mut self, now: UnixMillis) {
+    /// Errors: the commander cannot answer.
+    fn settle(&mut self, now: UnixMillis) -> Result<(), Error> {
         while self.places.front().is_some_and(|place| place.outcome.is_some()) {
             let Some(Place { epoch, publish, outcome: Some(outcome) }) = self.places.pop_front() else {
-                return;
+                break;
             };
             self.first_place += 1;
+            let device = named(self.rules, &publish);
+            let guessed = device.is_some_and(|device| {
+                matches!(outcome, Outcome::Release) && self.failures_of(device).is_spent(now)
+            });
             let judge = Judge { rules: self.rules, directory: &self.directory };
             let passed = match outcome {
+                _ if guessed => Err(Reason::OverBudget),
                 Outcome::Refused(reason) => Err(reason),
                 Outcome::Passed(passed) => Ok(*passed),
                 Outcome::Verified(verified) => judge.accept(*verified, &mut self.store, now),
+                Outcome::Release => judge.release(&publish, &mut self.store, now),
             };
             match passed {
                 Ok(passed) => {
@@ -399,20 +436,21 @@ impl Turn<'_> {
                     if let Some(signer) = &passed.signer {
                         self.tags(&signer.device, &passed.tags, now);
                     }
+                    let answer = self.answer(&passed, now)?;
                     let copy = self.copy(passed);
-                    let dead = &self.dead;
-                    if let Some(id) = self.store.owe(copy, |id| dead.contains(&id)) {
-                        self.unsent.push_back(id);
-                    }
+                    self.owe(copy);
+                    answer.into_iter().for_each(|answer| self.owe(answer));
                 }
                 Err(reason) => {
-                    let device =
-                        crate::Topic::new(&publish.topic).ok().and_then(|topic| self.rules.device(topic));
                     self.observer.note(&Event::Refused { reason, topic: &publish.topic, device, now });
                     // Only of devices that are known: others could be without end.
                     let known = device.filter(|device| self.directory.device(device).is_some());
                     let alert = known.and_then(|device| self.alerts.refused(reason, device, now));
                     self.alert(alert);
+                    // Only on topics of devices that are known; a forged signature was counted where it was found.
+                    if let (Reason::WrongToken, Some(device)) = (reason, device) {
+                        self.failures_of(device).spend(now);
+                    }
                     self.bury(&publish, reason, now);
                 }
             }
@@ -420,6 +458,30 @@ impl Turn<'_> {
                 self.out.push(Packet::PubAck { id: publish.id, reason: 0 });
             }
         }
+        Ok(())
+    }
+
+    /// What a device is told whose key counts from now on. Errors: the commander cannot.
+    fn answer(&mut self, passed: &Passed, now: UnixMillis) -> Result<Option<Publish>, Error> {
+        match (&passed.effect, &mut self.commander) {
+            (Effect::Confirmed(confirmed), Some(commander)) => {
+                let answer = commander.confirm(&passed.topic, confirmed, now)?;
+                Ok(Some(Publish { qos: self.copy_qos(), ..answer }))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Puts a message into the outbox.
+    fn owe(&mut self, publish: Publish) {
+        let dead = &self.dead;
+        if let Some(id) = self.store.owe(publish, |id| dead.contains(&id)) {
+            self.unsent.push_back(id);
+        }
+    }
+
+    fn copy_qos(&self) -> Qos {
+        if self.config.broker.publish_qos == 2 { Qos::ExactlyOnce } else { Qos::AtLeastOnce }
     }
 
     /// Tells of tags that no checkpoint has named in time.
@@ -469,9 +531,11 @@ impl Turn<'_> {
         if passed.marks.any() {
             say("sealstone-marks", passed.marks.names().collect::<Vec<_>>().join(","));
         }
-        let qos = if self.config.broker.publish_qos == 2 { Qos::ExactlyOnce } else { Qos::AtLeastOnce };
+        if let Effect::Released { template, index } = passed.effect {
+            say("sealstone-release", format!("{template}.{index}"));
+        }
         let topic = format!("{prefix}/{}", passed.topic);
-        Publish { qos, topic, properties, payload: passed.payload, ..Publish::default() }
+        Publish { qos: self.copy_qos(), topic, properties, payload: passed.payload, ..Publish::default() }
     }
 
     /// Sends a refused message to where somebody may look at it. It is not kept: should it be lost with the connection, the broker
@@ -561,13 +625,22 @@ impl Turn<'_> {
     }
 
     /// Judges by this directory from now on. One with a fault changes nothing.
-    fn take(&mut self, read: Result<Arc<Directory>, Error>) {
+    fn take(&mut self, read: Result<Arc<Directory>, Error>, now: UnixMillis) {
         match read {
             Ok(directory) => {
                 self.observer.note(&Event::Directory { devices: directory.len() });
                 self.directory = directory;
+                self.reconcile(now);
             }
             Err(cause) => self.observer.note(&Event::DirectoryFault { cause: &cause }),
+        }
+    }
+
+    /// Holds what was learned to the directory, which is right where both speak of one id.
+    fn reconcile(&mut self, now: UnixMillis) {
+        for (device, _) in self.store.reconcile(&self.directory) {
+            let alert = self.alerts.key_conflict(&device, now);
+            self.alert(alert);
         }
     }
 

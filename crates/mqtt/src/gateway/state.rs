@@ -12,10 +12,13 @@ use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt 
 use std::path::{Path, PathBuf};
 
 use super::Error;
+use super::directory::Directory;
+use super::error::plain;
 use super::journal::{Journal, frame, framed};
+use super::known::{Change, Known};
 use super::tags::{Named, Tagged, Tags, Tally};
 use super::verify::Seen;
-use super::wire::{Packet, Publish, Version, head};
+use super::wire::{Packet, Publish, Version};
 use crate::mac::Checkpointed;
 use crate::message::{KeyId, Number, UnixMillis};
 use crate::replay::{Replay, Window};
@@ -52,6 +55,7 @@ struct Memory {
     places: HashMap<u16, u64>,
     next_place: u64,
     last_id: u16,
+    known: Known,
 }
 
 /// A clean copy on its way.
@@ -110,6 +114,11 @@ impl Store {
             snapshot_len,
             _lock: lock,
         })
+    }
+
+    /// Holds what was learned to a directory. Returns the keys that it contradicts.
+    pub fn reconcile(&mut self, directory: &Directory) -> Vec<(Box<str>, KeyId)> {
+        self.memory.known.learned.reconcile(directory)
     }
 
     /// Puts a clean copy into the outbox and gives it its packet identifier.
@@ -281,6 +290,15 @@ impl Seen for Store {
         Ok(())
     }
 
+    fn known(&self) -> &Known {
+        &self.memory.known
+    }
+
+    fn change(&mut self, change: Change) {
+        self.record(Record::Change(change.clone()));
+        self.memory.known.apply(change);
+    }
+
     fn admit(&self, device: &str, tagged: Tagged, named: &Named) -> bool {
         self.memory.admit(device, tagged, named)
     }
@@ -312,9 +330,43 @@ impl Seen for Store {
     }
 }
 
+/// What is known beside the directory, read beside a gateway that may be running. Errors: `Data`.
+pub fn read_known(folder: &Path) -> Result<Known, Error> {
+    // A gateway may write a snapshot and remove the journal in between: then there is another one.
+    for _ in 0..10 {
+        let (mut memory, snapshot) = (Memory::default(), folder.join("snapshot"));
+        let generation = match fs::read(&snapshot) {
+            Ok(bytes) => memory.read_snapshot(&bytes).ok_or_else(|| damaged(&snapshot))?,
+            Err(cause) if cause.kind() == std::io::ErrorKind::NotFound => 0,
+            Err(cause) => return Err(Error::data(&snapshot, plain(&cause))),
+        };
+        let path = journal_path(folder, generation);
+        let bytes = match fs::read(&path) {
+            Ok(bytes) => bytes,
+            Err(_) if snapshot.exists() => continue,
+            Err(cause) => return Err(Error::data(&path, plain(&cause))),
+        };
+        let mut at = 0;
+        while let Some((content, next)) = frame(&bytes, at) {
+            memory.replay(content).ok_or_else(|| damaged(&path))?;
+            at = next;
+        }
+        return Ok(memory.known);
+    }
+    Err(damaged(folder))
+}
+
 /// What was accepted, in memory only: for those who read and keep nothing.
 #[derive(Debug, Default)]
 pub struct Recent(Memory);
+
+impl Recent {
+    /// With what a gateway knows beside its directory.
+    pub fn knowing(mut known: Known, directory: &Directory) -> Self {
+        known.learned.reconcile(directory);
+        Recent(Memory { known, ..Memory::default() })
+    }
+}
 
 impl Seen for Recent {
     fn check(&self, device: &str, key: KeyId, number: Number) -> Result<(), Replay> {
@@ -327,6 +379,14 @@ impl Seen for Recent {
 
     fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay> {
         self.0.accept_digest(mu, until, now).map(drop)
+    }
+
+    fn known(&self) -> &Known {
+        &self.0.known
+    }
+
+    fn change(&mut self, change: Change) {
+        self.0.known.apply(change);
     }
 
     fn admit(&self, device: &str, tagged: Tagged, named: &Named) -> bool {
@@ -444,20 +504,17 @@ impl Memory {
                 // A number that was accepted is accepted; what the window says now does not matter.
                 Record::Number(device, key, number) => drop(self.accept(device, key, number)),
                 Record::Digest(digest, until) => drop(self.digests.insert(digest, until)),
-                Record::OwedBytes(bytes) => {
-                    let (first, len, at) = head(bytes).ok()??;
-                    let body = bytes.get(at..at + len)?;
-                    match Packet::parse(Version::V5, first, body).ok()? {
-                        Packet::Publish(publish) => self.owe(*publish),
-                        _ => return None,
-                    }
-                }
+                Record::OwedBytes(bytes) => match Packet::parse(Version::V5, bytes).ok()? {
+                    Packet::Publish(publish) => self.owe(*publish),
+                    _ => return None,
+                },
                 Record::Owed(_) => return None,
                 Record::Received(id) => self.owed(id)?.received = true,
                 Record::Done(id) => drop(self.done(id)),
                 Record::Window(device, key, window) => {
                     self.windows.insert((device.into(), key.0), *window);
                 }
+                Record::Change(change) => self.known.apply(change),
                 Record::Tag(device, tagged, named, at) => {
                     let _ = self.accept(device, tagged.key, tagged.number);
                     self.take_tag(device, tagged, named, at);
@@ -484,6 +541,9 @@ impl Memory {
         }
         for (device, tags) in &self.tags {
             Record::Tags(device, tags).emit(&mut records);
+        }
+        for change in self.known.changes() {
+            Record::Change(change).emit(&mut records);
         }
         for owed in self.outbox.values() {
             Record::Owed(&owed.publish).emit(&mut records);

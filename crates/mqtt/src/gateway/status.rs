@@ -5,6 +5,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::alerts::{Alert, AlertKind};
 use super::observe::{Event, Observer};
+use super::verify::Effect;
 use crate::form::By;
 use crate::message::UnixMillis;
 
@@ -38,6 +39,10 @@ pub struct Now {
     pub passed: (u64, u64),
     /// Copies that the broker has, and those that it did not want.
     pub delivered: (u64, u64),
+    /// Keys of devices that were confirmed.
+    pub confirmed: u64,
+    /// Commands of templates that were let go.
+    pub released: u64,
     /// Refused messages by reason.
     pub refused: BTreeMap<&'static str, u64>,
     /// Messages with tags: those that were `taken`, and what became of them, by the names of [`super::Tally::counts`].
@@ -133,6 +138,11 @@ impl Observer for Status {
                     status.passed.1 += 1;
                 } else {
                     status.passed.0 += 1;
+                }
+                match message.effect {
+                    Effect::Confirmed(_) => status.confirmed += 1,
+                    Effect::Released { .. } => status.released += 1,
+                    _ => {}
                 }
                 if let Some(signer) = &message.signer {
                     let device = status.devices.entry(signer.device.clone()).or_default();

@@ -15,12 +15,15 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use sealstone_mldsa::{Mu, any};
 
 use self::held::Held;
+use super::announce::{self, Confirmed};
+use super::commands;
 use super::config::{Choice, Rules, Stance};
 use super::directory::{Device, Directory, Key};
+use super::known::{Change, Known};
 use super::reason::{Marks, Reason};
 use super::tags::{Named, Tagged, Tally};
 use super::wire::{Properties, Publish};
-use crate::form::{By, Form};
+use crate::form::{By, Form, RELEASE_MARK};
 use crate::level::Class;
 use crate::mac::Checkpointed;
 use crate::message::{KeyId, Kind, Number, UnixMillis};
@@ -28,8 +31,7 @@ use crate::open::{self, Envelope};
 use crate::replay::Replay;
 use crate::topic::Topic;
 
-/// The user property that has the signature of a detached envelope (docs/formats/mqtt.md).
-pub const SIGNATURE_PROPERTY: &str = "sealstone";
+pub use crate::packet::USER_PROPERTY as SIGNATURE_PROPERTY;
 
 /// The longest payload whose tag the loop itself checks: some ten microseconds, about what it takes to hand a message to another
 /// thread and to be told of it. A longer one would keep the others waiting.
@@ -43,6 +45,10 @@ pub trait Seen {
     fn accept(&mut self, device: &str, key: KeyId, number: Number) -> Result<(), Replay>;
     /// Accepts a message that has no number, by its μ, once until a time.
     fn accept_digest(&mut self, mu: &[u8; 64], until: UnixMillis, now: UnixMillis) -> Result<(), Replay>;
+    /// What is known beside the directory.
+    fn known(&self) -> &Known;
+    /// Changes it, with the number of the message that brought the change.
+    fn change(&mut self, change: Change);
     /// Whether a message may have this tag: no checkpoint of the device has named another one for its number.
     fn admit(&self, device: &str, tagged: Tagged, named: &Named) -> bool;
     /// Accepts the number of a message with a tag, once, and remembers the tag until a checkpoint names it.
@@ -75,6 +81,8 @@ pub enum Looked {
     Unsigned(Box<Passed>),
     /// Everything is good but the seal, which nobody has checked yet.
     Signed(Candidate),
+    /// A release on a topic of commands: [`Judge::release`] says, in the order of arrival, whether it lets a command go.
+    Release,
 }
 
 /// A message whose signature or tag is to be checked.
@@ -84,6 +92,9 @@ pub struct Candidate {
     /// The envelope of a detached signature.
     apart: Option<Vec<u8>>,
     form: Form,
+    /// The device that the topic names.
+    named: Box<str>,
+    /// Whose key it is: the same, or the commander.
     device: Box<str>,
     key: Held,
     class: Class,
@@ -122,6 +133,27 @@ pub struct Passed {
     pub class: Option<Class>,
     /// What became of tags by it: those that a checkpoint names, or one that it pushed out.
     pub tags: Tally,
+    /// What it does beside passing.
+    pub effect: Effect,
+}
+
+/// What a message does beside passing.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Effect {
+    /// Nothing.
+    #[default]
+    Nothing,
+    /// A device's key is confirmed.
+    Confirmed(Confirmed),
+    /// It is a command that was let go: of which template, and which.
+    Released {
+        /// The template's id.
+        template: u32,
+        /// The command's index.
+        index: u16,
+    },
+    /// Its commands can be let go from now on: the template's id.
+    Template(u32),
 }
 
 /// Who signed a message, and what was signed beside it.
@@ -154,6 +186,7 @@ impl Judge<'_> {
         match self.look(publish, seen, now)? {
             Looked::Unsigned(passed) => Ok(*passed),
             Looked::Signed(candidate) => self.accept(candidate.check()?, seen, now),
+            Looked::Release => self.release(publish, seen, now),
         }
     }
 
@@ -163,17 +196,50 @@ impl Judge<'_> {
         if publish.topic.ends_with("/$sig") {
             return Err(Reason::SignatureTopic);
         }
-        let device = self.rules.device(topic).ok_or(Reason::NoDevice)?;
+        let named = self.rules.device(topic).ok_or(Reason::NoDevice)?;
+        let device = self.signer(topic, named)?;
         let apart = signature_property(&publish.properties)?;
         let form = match apart {
             Some(_) => Some(Form::Detached),
             None => match publish.payload.first() {
-                Some(0xe3) => return Err(Reason::Command),
+                Some(&RELEASE_MARK) if self.rules.is_command(topic) => return Ok(Looked::Release),
+                Some(&RELEASE_MARK) => return Err(Reason::Command),
                 _ => Form::of(&publish.payload),
             },
         };
-        let Some(form) = form else { return self.unsigned(publish, topic, device, now) };
+        let Some(form) = form else { return self.unsigned(publish, topic, (named, device), now) };
         self.signed(publish, topic, device, form, apart, seen, now).map(Looked::Signed)
+    }
+
+    /// Whose key must have signed what comes on a topic that names a device: on a topic of commands the commander's, which signs
+    /// nothing else.
+    fn signer<'s>(&'s self, topic: Topic<'_>, named: &'s str) -> Result<&'s str, Reason> {
+        let commander = self.rules.keys().commander_name.as_str();
+        match self.rules.is_command(topic) {
+            true if self.directory.device(commander).is_none() => Err(Reason::NoCommander),
+            // Names of nobody could be without end, and each would have forgeries looked at.
+            true if self.directory.device(named).is_none() => Err(Reason::UnknownDevice),
+            true => Ok(commander),
+            false if named == commander => Err(Reason::NotItsTopic),
+            false => Ok(named),
+        }
+    }
+
+    /// What a verified message does beside passing, before its number is taken.
+    fn effect(
+        &self,
+        candidate: &Candidate,
+        said: &crate::Message<'_>,
+        known: &Known,
+        now: UnixMillis,
+    ) -> Result<(Effect, Option<Change>), Reason> {
+        if self.rules.is_announcement(said.topic) {
+            announce::weigh(self, (&candidate.device, candidate.key.by()), said, known, now)
+        } else if said.kind == Kind::Template && self.rules.is_command(said.topic) {
+            commands::weigh(candidate.key.id(), said, known)
+        } else {
+            Ok((Effect::Nothing, None))
+        }
     }
 
     /// Takes the number of a verified message, once.
@@ -187,6 +253,7 @@ impl Judge<'_> {
         let topic = Topic::new(&candidate.publish.topic).map_err(|_| Reason::BadTopic)?;
         let said = *candidate.envelope(topic)?.claimed();
         let checkpoint = checkpoint(&said)?;
+        let (effect, change) = self.effect(&candidate, &said, seen.known(), now)?;
         let (device, key) = (&*candidate.device, candidate.key.id());
         let mut tags = Tally::default();
         match (said.number, good) {
@@ -207,6 +274,9 @@ impl Judge<'_> {
             }
             // Each form that holds tags holds numbers.
             (None, Good::Tag(_)) => return Err(Reason::NoNumber),
+        }
+        if let Some(change) = change {
+            seen.change(change);
         }
         if let Some(checkpoint) = checkpoint {
             tags = tags.and(seen.checkpoint(device, &checkpoint));
@@ -234,6 +304,7 @@ impl Judge<'_> {
             }),
             class: Some(candidate.class),
             tags,
+            effect,
         })
     }
 
@@ -242,21 +313,21 @@ impl Judge<'_> {
         &self,
         publish: &Publish,
         topic: Topic<'_>,
-        device: &str,
+        (device, signer): (&str, &str),
         now: UnixMillis,
     ) -> Result<Looked, Reason> {
+        let can_sign = |device| self.directory.device(device).is_some_and(|device| device.can_sign(now));
         match self.rules.stance(device) {
             Stance::Compatible => {}
-            Stance::Balanced if self.directory.device(device).is_some_and(|device| device.can_sign(now)) => {
-                return Err(Reason::UnsignedDevice);
-            }
+            Stance::Balanced if can_sign(device) || can_sign(signer) => return Err(Reason::UnsignedDevice),
             Stance::Balanced => {}
             Stance::Strict => return Err(Reason::Unsigned),
         }
-        let class = self.rules.class(topic).ok_or(Reason::UnknownTopic)?;
-        if publish.retain && self.rules.policy().retained == Choice::Refuse {
-            return Err(Reason::Retained);
+        if self.rules.is_announcement(topic) {
+            return Err(Reason::Unsigned);
         }
+        let class = self.rules.class(topic).ok_or(Reason::UnknownTopic)?;
+        self.rules.retained(publish.retain)?;
         let payload = match publish.payload.first() {
             Some(0x00) => open::unsigned(&publish.payload).map_err(Reason::Malformed)?,
             _ => &publish.payload,
@@ -274,6 +345,7 @@ impl Judge<'_> {
             signer: None,
             class: Some(class),
             tags: Tally::default(),
+            effect: Effect::Nothing,
         })))
     }
 
@@ -296,7 +368,9 @@ impl Judge<'_> {
         let class = self.rules.class(topic).ok_or(Reason::UnknownTopic)?;
         let known: &Device = self.directory.device(device).ok_or(Reason::UnknownDevice)?;
         let key = match envelope.by() {
-            By::Signature(level) => self.signature_key(known, &said, level, class, now)?,
+            By::Signature(level) => {
+                self.signature_key((device, known), &said, level, class, seen.known(), now)?
+            }
             By::Mac => self.shared_key(known, &said, class, now)?,
         };
         if !known.may_publish(topic) {
@@ -320,6 +394,7 @@ impl Judge<'_> {
             publish: Arc::clone(publish),
             apart,
             form,
+            named: self.rules.device(topic).unwrap_or(device).into(),
             device: device.into(),
             key,
             class,
@@ -338,9 +413,7 @@ impl Judge<'_> {
     ) -> Result<Marks, Reason> {
         let policy = self.rules.policy();
         let mut marks = Marks { retained, ..Marks::default() };
-        if retained && policy.retained == Choice::Refuse {
-            return Err(Reason::Retained);
-        }
+        self.rules.retained(retained)?;
         if !said.time.is_known() {
             if said.number.is_none() {
                 return Err(Reason::NoNumber);
@@ -366,9 +439,9 @@ impl Judge<'_> {
 }
 
 impl Candidate {
-    /// The device that the message claims to be of.
-    pub fn device(&self) -> &str {
-        &self.device
+    /// The device that the topic names, which may be another one than the signer.
+    pub fn named(&self) -> &str {
+        &self.named
     }
 
     /// The public key that must have signed it; none for a tag.

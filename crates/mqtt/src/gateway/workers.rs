@@ -129,11 +129,11 @@ impl Shared {
             }
         }
         let checked = tagged.into_iter().map(|Job { place, candidate }| {
-            let device = candidate.device().into();
+            let device = candidate.named().into();
             Answer { place, device, verified: candidate.check() }
         });
         let answered = jobs.into_iter().zip(claims).map(|(Job { place, candidate }, claim)| {
-            let device = candidate.device().into();
+            let device = candidate.named().into();
             let verified = claim.and_then(|(mu, verdict)| candidate.believed_after(mu, verdict));
             Answer { place, device, verified }
         });

@@ -1,7 +1,7 @@
 //! Packets that a client sends.
 
-use super::properties::{self, Put, id};
-use super::{Ack, Properties, Publish, Qos, Version, to_variable};
+use super::properties::{self, Body, Put, id};
+use super::{Ack, Head, Properties, Publish, Qos, Version, to_variable};
 use crate::error::Error;
 use crate::seal::Writer;
 use crate::topic::{Filter, Topic};
@@ -72,6 +72,13 @@ impl Connect<'_> {
     /// Errors: `TooLong`; `BadPacket` for U+0000 in a text, a receive maximum of 0, or in MQTT 3.1.1 no client id
     /// without `clean` (3.1.3-7), or a password without a user name (3.1.2-22).
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, Error> {
+        let mut to = Writer { out, at: 0 };
+        self.emit_with(&mut |bytes| to.put(bytes), &|put| self.properties(put))?;
+        Ok(to.at)
+    }
+
+    /// Hands the packet over, with the properties that are written by `properties`. Errors: as [`Self::emit`].
+    pub(crate) fn emit_with(&self, out: Put<'_>, properties: Body<'_>) -> Result<(), Error> {
         let old = self.version == Version::V311;
         let nameless = old && self.client_id.is_empty() && !self.clean;
         let half = old && self.password.is_some() && self.user_name.is_none();
@@ -82,17 +89,17 @@ impl Connect<'_> {
             | self.will.map_or(0, |will| 1 << 2 | will.qos.byte() << 3 | u8::from(will.retain) << 5)
             | u8::from(self.password.is_some()) << 6
             | u8::from(self.user_name.is_some()) << 7;
-        emit(0x10, 0, out, |put| {
+        frame(out, 0x10, 0, &|put| {
             properties::text(put, "MQTT")?;
             put(&[if old { 4 } else { 5 }, flags])?;
             put(&self.keepalive_s.to_be_bytes())?;
             if !old {
-                properties::emit(put, |put| self.properties(put))?;
+                properties::emit(put, properties)?;
             }
             properties::text(put, self.client_id)?;
             if let Some(will) = &self.will {
                 if !old {
-                    properties::emit(put, |put| {
+                    properties::emit(put, &|put| {
                         if will.delay_s > 0 {
                             put(&[id::WILL_DELAY])?;
                             put(&will.delay_s.to_be_bytes())?;
@@ -144,18 +151,38 @@ impl Publish<'_> {
     /// Errors: `TooLong`; `BadPacket` for a packet id of 0 with QoS 1 or 2, another one with QoS 0, DUP with QoS 0
     /// (MQTT 5.0, 2.2.1 and 3.3.1.1), U+0000 in a text.
     pub fn emit_head(&self, version: Version, payload_len: usize, out: &mut [u8]) -> Result<usize, Error> {
+        let Publish { topic, qos, retain, dup, packet_id, properties } = *self;
+        let head = Head { topic: topic.as_str(), qos, retain, dup, packet_id };
+        let mut to = Writer { out, at: 0 };
+        head.emit(version, payload_len, &mut |bytes| to.put(bytes), &|put| {
+            properties::emit_of_message(put, &properties)
+        })?;
+        Ok(to.at)
+    }
+}
+
+impl Head<&str> {
+    /// Hands over everything before a payload of `payload_len` bytes, with the properties that are written by `properties`.
+    /// Errors: as [`Publish::emit_head`].
+    pub(crate) fn emit(
+        &self,
+        version: Version,
+        payload_len: usize,
+        out: Put<'_>,
+        properties: Body<'_>,
+    ) -> Result<(), Error> {
         let numbered = self.qos != Qos::AtMostOnce;
         if numbered != (self.packet_id != 0) || self.dup && !numbered {
             return Err(Error::BadPacket);
         }
         let first = 0x30 | u8::from(self.dup) << 3 | self.qos.byte() << 1 | u8::from(self.retain);
-        emit(first, payload_len, out, |put| {
-            properties::text(put, self.topic.as_str())?;
+        frame(out, first, payload_len, &|put| {
+            properties::text(put, self.topic)?;
             if numbered {
                 put(&self.packet_id.to_be_bytes())?;
             }
             if version == Version::V5 {
-                properties::emit(put, |put| properties::emit_of_message(put, &self.properties))?;
+                properties::emit(put, properties)?;
             }
             Ok(())
         })
@@ -174,20 +201,33 @@ pub struct Subscribe<'a> {
 impl Subscribe<'_> {
     /// Writes the packet; returns its length. Errors: `TooLong`, `BadPacket`.
     pub fn emit(&self, version: Version, out: &mut [u8]) -> Result<usize, Error> {
-        if self.packet_id == 0 || self.filters.is_empty() {
-            return Err(Error::BadPacket);
-        }
-        emit(0x82, 0, out, |put| {
-            put(&self.packet_id.to_be_bytes())?;
-            if version == Version::V5 {
-                put(&[0])?;
-            }
-            self.filters.iter().try_for_each(|(filter, qos)| {
-                properties::text(put, filter.as_str())?;
-                put(&[qos.byte()])
-            })
-        })
+        let mut to = Writer { out, at: 0 };
+        let filters = self.filters.iter().map(|(filter, qos)| (filter.as_str(), qos.byte()));
+        subscribe(&mut |bytes| to.put(bytes), version, self.packet_id, filters)?;
+        Ok(to.at)
     }
+}
+
+/// Hands over a SUBSCRIBE: filters with their options (MQTT 5.0, 3.8.3.1). Errors: as [`Subscribe::emit`].
+pub(crate) fn subscribe<'f>(
+    out: Put<'_>,
+    version: Version,
+    packet_id: u16,
+    filters: impl Iterator<Item = (&'f str, u8)> + Clone,
+) -> Result<(), Error> {
+    if packet_id == 0 || filters.clone().next().is_none() {
+        return Err(Error::BadPacket);
+    }
+    frame(out, 0x82, 0, &|put| {
+        put(&packet_id.to_be_bytes())?;
+        if version == Version::V5 {
+            put(&[0])?;
+        }
+        filters.clone().try_for_each(|(filter, options)| {
+            properties::text(put, filter)?;
+            put(&[options])
+        })
+    })
 }
 
 /// An acknowledgement; its reason (MQTT 5.0, 3.4.2.1 to 3.7.2.1) is sent only in MQTT 5.0, and there only if it is not 0.
@@ -210,22 +250,16 @@ pub fn disconnect(version: Version, reason: u8) -> ([u8; 3], usize) {
     }
 }
 
-/// Writes a packet: first byte, length of what follows, `body`; `after` bytes come behind it from somewhere else.
-fn emit(
-    first: u8,
-    after: usize,
-    out: &mut [u8],
-    body: impl Fn(Put<'_>) -> Result<(), Error>,
-) -> Result<usize, Error> {
+/// Hands over a packet: first byte, length of what follows, `body`; `after` bytes come behind it from somewhere else. `body` is
+/// counted first, so nothing is handed over of what is too long.
+pub(crate) fn frame(out: Put<'_>, first: u8, after: usize, body: Body<'_>) -> Result<(), Error> {
     let mut len = after;
     body(&mut |bytes| {
         len = len.saturating_add(bytes.len());
         Ok(())
     })?;
     let (head, used) = to_variable(len)?;
-    let mut to = Writer { out, at: 0 };
-    to.put(&[first])?;
-    to.put(&head[..used])?;
-    body(&mut |bytes| to.put(bytes))?;
-    Ok(to.at)
+    out(&[first])?;
+    out(&head[..used])?;
+    body(out)
 }

@@ -1,6 +1,6 @@
-//! MQTT control packets as a device needs them, in MQTT 3.1.1 and 5.0: it writes what a client sends and reads what a server
-//! sends. No copy: what is read are views, and the head of a PUBLISH is written apart from its payload, so that an envelope is
-//! sealed right behind it.
+//! MQTT control packets of MQTT 3.1.1 and 5.0, without a copy: what is read are views, and the head of a PUBLISH is written apart
+//! from its payload, so that an envelope is sealed right behind it. A device uses them as they are; the gateway's types, which own
+//! their bytes, are read and written by the same code.
 //!
 //! ```
 //! use sealstone_mqtt::{Topic, packet::{Connect, Packet, Properties, Publish, Qos, Version, packet_len}};
@@ -24,13 +24,13 @@
 //! # }
 //! ```
 
-mod emit;
-mod parse;
-mod properties;
+pub(crate) mod emit;
+pub(crate) mod parse;
+pub(crate) mod properties;
 
 pub use emit::{Connect, Subscribe, Will, ack, disconnect};
 pub use parse::{Connack, Packet, Suback};
-pub use properties::Properties;
+pub use properties::{Properties, USER_PROPERTY};
 
 use crate::error::Error;
 use crate::topic::Topic;
@@ -42,11 +42,15 @@ pub const PINGREQ: [u8; 2] = [0xc0, 0];
 pub(crate) const REMAINING_MAX: usize = 268_435_455;
 
 /// The version of MQTT.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[cfg_attr(feature = "std", derive(serde::Deserialize))]
 pub enum Version {
     /// MQTT 3.1.1: no properties, no reason codes.
+    #[cfg_attr(feature = "std", serde(rename = "3.1.1"))]
     V311,
     /// MQTT 5.0.
+    #[default]
+    #[cfg_attr(feature = "std", serde(rename = "5"))]
     V5,
 }
 
@@ -119,6 +123,16 @@ impl<'a> Publish<'a> {
             properties: Properties::NONE,
         }
     }
+}
+
+/// What stands in a PUBLISH before its properties, whatever the topic is: a text to be written, bytes that came.
+#[derive(Clone, Copy)]
+pub(crate) struct Head<T> {
+    pub(crate) topic: T,
+    pub(crate) qos: Qos,
+    pub(crate) retain: bool,
+    pub(crate) dup: bool,
+    pub(crate) packet_id: u16,
 }
 
 /// Bytes of the whole packet whose first bytes these are; none while too few are there to tell.

@@ -1,7 +1,7 @@
 //! Packets that a server sends, as views.
 
 use super::properties::{self, Value, id, set};
-use super::{Ack, Properties, Publish, Qos, Version, packet_len};
+use super::{Ack, Head, Properties, Publish, Qos, Version, packet_len};
 use crate::error::Error;
 use crate::open::Bytes;
 use crate::topic::Topic;
@@ -60,16 +60,9 @@ impl<'a> Packet<'a> {
     /// malformed (MQTT 5.0, 4.13.1), or that no server may send to this client: topic aliases and extended authentication
     /// were never offered; `BadTopic`.
     pub fn parse(version: Version, bytes: &'a [u8]) -> Result<Self, Error> {
-        match packet_len(bytes)? {
-            Some(len) if len == bytes.len() => {}
-            Some(len) if len < bytes.len() => return Err(Error::TrailingBytes),
-            _ => return Err(Error::Truncated),
-        }
-        let mut rest = Bytes(bytes);
-        let first = rest.u8()?;
-        properties::read_variable(&mut rest)?;
+        let (first, rest) = open(bytes)?;
         match (first >> 4, first & 15) {
-            (2, 0) => connack(version, rest),
+            (2, 0) => connack(version, rest).map(Packet::Connack),
             (3, flags) => publish(version, flags, rest),
             (4, 0) => acknowledged(version, Ack::Puback, rest),
             (5, 0) => acknowledged(version, Ack::Pubrec, rest),
@@ -83,8 +76,51 @@ impl<'a> Packet<'a> {
     }
 }
 
-/// MQTT 5.0, 3.2; MQTT 3.1.1, 3.2.
-fn connack(version: Version, mut rest: Bytes<'_>) -> Result<Packet<'_>, Error> {
+/// The first byte of a whole packet, and what follows its length. Errors: `Truncated`, `TrailingBytes`, `BadPacket`.
+pub(crate) fn open(bytes: &[u8]) -> Result<(u8, Bytes<'_>), Error> {
+    match packet_len(bytes)? {
+        Some(len) if len == bytes.len() => {}
+        Some(len) if len < bytes.len() => return Err(Error::TrailingBytes),
+        _ => return Err(Error::Truncated),
+    }
+    let mut rest = Bytes(bytes);
+    let first = rest.u8()?;
+    properties::read_variable(&mut rest)?;
+    Ok((first, rest))
+}
+
+fn connack(version: Version, rest: Bytes<'_>) -> Result<Connack<'_>, Error> {
+    let mut connack = Connack {
+        session_present: false,
+        reason: 0,
+        receive_maximum: u16::MAX,
+        maximum_qos: Qos::ExactlyOnce,
+        retain_available: true,
+        maximum_packet: u32::MAX,
+        keepalive_s: None,
+        client_id: "",
+    };
+    (connack.session_present, connack.reason) = read_connack(version, rest, |id, value| {
+        match (id, value) {
+            (id::RECEIVE_MAXIMUM, Value::Number(most)) => connack.receive_maximum = most as u16, // two bytes
+            (id::MAXIMUM_QOS, Value::Number(most)) => connack.maximum_qos = Qos::of(most as u8)?, // 0 or 1
+            (id::RETAIN_AVAILABLE, Value::Number(bit)) => connack.retain_available = bit == 1,
+            (id::MAXIMUM_PACKET, Value::Number(most)) => connack.maximum_packet = most,
+            (id::SERVER_KEEP_ALIVE, Value::Number(s)) => connack.keepalive_s = Some(s as u16), // two bytes
+            (id::ASSIGNED_CLIENT_ID, Value::Text(name)) => connack.client_id = name,
+            _ => {}
+        }
+        Ok(())
+    })?;
+    Ok(connack)
+}
+
+/// MQTT 5.0, 3.2; MQTT 3.1.1, 3.2: whether there is a session, and the reason. Each property goes to `take`.
+pub(crate) fn read_connack<'a>(
+    version: Version,
+    mut rest: Bytes<'a>,
+    take: impl FnMut(u8, Value<'a>) -> Result<(), Error>,
+) -> Result<(bool, u8), Error> {
     let (flags, reason) = (rest.u8()?, rest.u8()?);
     let known = match version {
         Version::V311 => reason <= 5,
@@ -94,16 +130,6 @@ fn connack(version: Version, mut rest: Bytes<'_>) -> Result<Packet<'_>, Error> {
     if flags > 1 || !known || reason != 0 && flags != 0 {
         return Err(Error::BadPacket);
     }
-    let mut connack = Connack {
-        session_present: flags == 1,
-        reason,
-        receive_maximum: u16::MAX,
-        maximum_qos: Qos::ExactlyOnce,
-        retain_available: true,
-        maximum_packet: u32::MAX,
-        keepalive_s: None,
-        client_id: "",
-    };
     const ALLOWED: u64 = set(&[
         id::SESSION_EXPIRY,
         id::ASSIGNED_CLIENT_ID,
@@ -121,46 +147,51 @@ fn connack(version: Version, mut rest: Bytes<'_>) -> Result<Packet<'_>, Error> {
         id::SHARED_AVAILABLE,
     ]);
     if version == Version::V5 {
-        properties::read(&mut rest, ALLOWED, |id, value| {
-            match (id, value) {
-                (id::RECEIVE_MAXIMUM, Value::Number(most)) => connack.receive_maximum = most as u16, // two bytes
-                (id::MAXIMUM_QOS, Value::Number(most)) => connack.maximum_qos = Qos::of(most as u8)?, // 0 or 1
-                (id::RETAIN_AVAILABLE, Value::Number(bit)) => connack.retain_available = bit == 1,
-                (id::MAXIMUM_PACKET, Value::Number(most)) => connack.maximum_packet = most,
-                (id::SERVER_KEEP_ALIVE, Value::Number(s)) => connack.keepalive_s = Some(s as u16), // two bytes
-                (id::ASSIGNED_CLIENT_ID, Value::Text(name)) => connack.client_id = name,
-                _ => {}
-            }
-            Ok(())
-        })?;
+        properties::read(&mut rest, ALLOWED, take)?;
     }
     rest.end()?;
-    Ok(Packet::Connack(connack))
+    Ok((flags == 1, reason))
 }
 
-/// MQTT 5.0, 3.3.
-fn publish(version: Version, flags: u8, mut rest: Bytes<'_>) -> Result<Packet<'_>, Error> {
+/// The properties of a message.
+pub(crate) const OF_MESSAGE: u64 = set(&[
+    id::PAYLOAD_FORMAT,
+    id::MESSAGE_EXPIRY,
+    id::CONTENT_TYPE,
+    id::RESPONSE_TOPIC,
+    id::CORRELATION_DATA,
+    id::SUBSCRIPTION_ID,
+]);
+
+fn publish(version: Version, flags: u8, rest: Bytes<'_>) -> Result<Packet<'_>, Error> {
+    let mut said = Properties::NONE;
+    let (head, payload) =
+        read_publish(version, flags, rest, OF_MESSAGE, |id, value| properties::add(&mut said, id, value))?;
+    let Head { topic, qos, retain, dup, packet_id } = head;
+    let publish = Publish { topic: Topic::from_bytes(topic)?, qos, retain, dup, packet_id, properties: said };
+    Ok(Packet::Publish(publish, payload))
+}
+
+/// MQTT 5.0, 3.3: what stands before the properties, and the payload behind them. Each property goes to `take`. Whether the
+/// topic is one is for the caller to say.
+pub(crate) fn read_publish<'a>(
+    version: Version,
+    flags: u8,
+    mut rest: Bytes<'a>,
+    allowed: u64,
+    take: impl FnMut(u8, Value<'a>) -> Result<(), Error>,
+) -> Result<(Head<&'a [u8]>, &'a [u8]), Error> {
     let qos = Qos::of(flags >> 1 & 3)?;
     let dup = flags & 8 != 0;
     if dup && qos == Qos::AtMostOnce {
         return Err(Error::BadPacket); // 3.3.1-2
     }
-    let topic = Topic::from_bytes(properties::read_binary(&mut rest)?)?;
+    let topic = properties::read_binary(&mut rest)?;
     let packet_id = if qos == Qos::AtMostOnce { 0 } else { packet_id(&mut rest)? };
-    let mut said = Properties::NONE;
-    const ALLOWED: u64 = set(&[
-        id::PAYLOAD_FORMAT,
-        id::MESSAGE_EXPIRY,
-        id::CONTENT_TYPE,
-        id::RESPONSE_TOPIC,
-        id::CORRELATION_DATA,
-        id::SUBSCRIPTION_ID,
-    ]);
     if version == Version::V5 {
-        properties::read(&mut rest, ALLOWED, |id, value| properties::add(&mut said, id, value))?;
+        properties::read(&mut rest, allowed, take)?;
     }
-    let publish = Publish { topic, qos, retain: flags & 1 != 0, dup, packet_id, properties: said };
-    Ok(Packet::Publish(publish, rest.0))
+    Ok((Head { topic, qos, retain: flags & 1 != 0, dup, packet_id }, rest.0))
 }
 
 /// MQTT 5.0, 3.4 to 3.7: the reason and the properties may be left out.
@@ -220,7 +251,7 @@ fn disconnect(mut rest: Bytes<'_>) -> Result<Packet<'_>, Error> {
 }
 
 /// A packet id that came. Errors: `Truncated`; `BadPacket` for 0 (MQTT 5.0, 2.2.1).
-fn packet_id(rest: &mut Bytes<'_>) -> Result<u16, Error> {
+pub(crate) fn packet_id(rest: &mut Bytes<'_>) -> Result<u16, Error> {
     match rest.u16()? {
         0 => Err(Error::BadPacket),
         id => Ok(id),

@@ -6,7 +6,7 @@ use crate::open::Bytes;
 use crate::topic::Topic;
 
 /// The name of the user property that holds a detached envelope, as base64url (docs/formats/mqtt.md).
-pub(super) const USER_PROPERTY: &str = "sealstone";
+pub const USER_PROPERTY: &str = "sealstone";
 
 /// Properties of a message that somebody acts upon. None of them is under the broker's seal: what matters stands in the envelope too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +21,9 @@ pub struct Properties<'a> {
     pub message_expiry_s: Option<u32>,
     /// The user property `sealstone` (3.3.2.3.7), a detached envelope; empty for none.
     pub sealstone: &'a str,
+    /// Where that is empty: bytes of its value, which are written later, at the end of the head of a PUBLISH. Until then they are `A`. 0 for none,
+    /// and in what came.
+    pub sealstone_room: u16,
 }
 
 impl Properties<'_> {
@@ -31,14 +34,18 @@ impl Properties<'_> {
         correlation_data: &[],
         message_expiry_s: None,
         sealstone: "",
+        sealstone_room: 0,
     };
 }
 
 /// Takes bytes: to count them, or to write them.
-pub(super) type Put<'p> = &'p mut dyn FnMut(&[u8]) -> Result<(), Error>;
+pub(crate) type Put<'p> = &'p mut dyn FnMut(&[u8]) -> Result<(), Error>;
+
+/// Hands over the same bytes each time: they are counted first. Not generic, so that a device has one copy of who calls it.
+pub(crate) type Body<'b> = &'b dyn Fn(Put<'_>) -> Result<(), Error>;
 
 /// Numbers of properties (MQTT 5.0, 2.2.2.2).
-pub(super) mod id {
+pub(crate) mod id {
     pub(crate) const PAYLOAD_FORMAT: u8 = 0x01;
     pub(crate) const MESSAGE_EXPIRY: u8 = 0x02;
     pub(crate) const CONTENT_TYPE: u8 = 0x03;
@@ -56,6 +63,7 @@ pub(super) mod id {
     pub(crate) const REASON_STRING: u8 = 0x1f;
     pub(crate) const RECEIVE_MAXIMUM: u8 = 0x21;
     pub(crate) const TOPIC_ALIAS_MAXIMUM: u8 = 0x22;
+    pub(crate) const TOPIC_ALIAS: u8 = 0x23;
     pub(crate) const MAXIMUM_QOS: u8 = 0x24;
     pub(crate) const RETAIN_AVAILABLE: u8 = 0x25;
     pub(crate) const USER_PROPERTY: u8 = 0x26;
@@ -66,7 +74,7 @@ pub(super) mod id {
 }
 
 /// Writes properties with their length before them.
-pub(super) fn emit(put: Put<'_>, some: impl Fn(Put<'_>) -> Result<(), Error>) -> Result<(), Error> {
+pub(crate) fn emit(put: Put<'_>, some: Body<'_>) -> Result<(), Error> {
     let mut len = 0;
     some(&mut |bytes| {
         len += bytes.len();
@@ -78,7 +86,7 @@ pub(super) fn emit(put: Put<'_>, some: impl Fn(Put<'_>) -> Result<(), Error>) ->
 }
 
 /// Writes the properties of a message.
-pub(super) fn emit_of_message(put: Put<'_>, said: &Properties<'_>) -> Result<(), Error> {
+pub(crate) fn emit_of_message(put: Put<'_>, said: &Properties<'_>) -> Result<(), Error> {
     if let Some(seconds) = said.message_expiry_s {
         put(&[id::MESSAGE_EXPIRY])?;
         put(&seconds.to_be_bytes())?;
@@ -99,20 +107,30 @@ pub(super) fn emit_of_message(put: Put<'_>, said: &Properties<'_>) -> Result<(),
         put(&[id::USER_PROPERTY])?;
         text(put, USER_PROPERTY)?;
         text(put, said.sealstone)?;
+    } else if said.sealstone_room > 0 {
+        put(&[id::USER_PROPERTY])?;
+        text(put, USER_PROPERTY)?;
+        put(&said.sealstone_room.to_be_bytes())?;
+        let mut rest = usize::from(said.sealstone_room);
+        while rest > 0 {
+            let piece = rest.min(32);
+            put(&[b'A'; 32][..piece])?;
+            rest -= piece;
+        }
     }
     Ok(())
 }
 
 /// A UTF-8 string (MQTT 5.0, 1.5.4). Errors: `TooLong` over 65535 bytes; `BadPacket` for U+0000.
-pub(super) fn text(put: Put<'_>, text: &str) -> Result<(), Error> {
-    if text.contains('\0') {
+pub(crate) fn text(put: Put<'_>, text: &str) -> Result<(), Error> {
+    if text.bytes().any(|byte| byte == 0) {
         return Err(Error::BadPacket);
     }
     binary(put, text.as_bytes())
 }
 
 /// Binary data (MQTT 5.0, 1.5.6). Errors: `TooLong` over 65535 bytes.
-pub(super) fn binary(put: Put<'_>, bytes: &[u8]) -> Result<(), Error> {
+pub(crate) fn binary(put: Put<'_>, bytes: &[u8]) -> Result<(), Error> {
     let len = u16::try_from(bytes.len()).map_err(|_| Error::TooLong)?;
     put(&len.to_be_bytes())?;
     put(bytes)
@@ -120,7 +138,7 @@ pub(super) fn binary(put: Put<'_>, bytes: &[u8]) -> Result<(), Error> {
 
 /// The value of a property that came.
 #[derive(Clone, Copy)]
-pub(super) enum Value<'a> {
+pub(crate) enum Value<'a> {
     Number(u32),
     Text(&'a str),
     Binary(&'a [u8]),
@@ -128,29 +146,33 @@ pub(super) enum Value<'a> {
 }
 
 /// A UTF-8 string that came. Errors: `Truncated`, `BadPacket`.
-pub(super) fn read_text<'a>(rest: &mut Bytes<'a>) -> Result<&'a str, Error> {
-    let bytes = read_binary(rest)?;
+pub(crate) fn read_text<'a>(rest: &mut Bytes<'a>) -> Result<&'a str, Error> {
+    as_text(read_binary(rest)?)
+}
+
+/// The same, once its bytes are there. Errors: `BadPacket`.
+pub(crate) fn as_text(bytes: &[u8]) -> Result<&str, Error> {
     match core::str::from_utf8(bytes) {
-        Ok(text) if !text.contains('\0') => Ok(text),
+        Ok(text) if !text.bytes().any(|byte| byte == 0) => Ok(text),
         _ => Err(Error::BadPacket),
     }
 }
 
 /// Binary data that came. Errors: `Truncated`.
-pub(super) fn read_binary<'a>(rest: &mut Bytes<'a>) -> Result<&'a [u8], Error> {
+pub(crate) fn read_binary<'a>(rest: &mut Bytes<'a>) -> Result<&'a [u8], Error> {
     let len = rest.u16()?;
     rest.take(usize::from(len))
 }
 
 /// A variable byte integer that came. Errors: `Truncated`, `BadPacket`.
-pub(super) fn read_variable(rest: &mut Bytes<'_>) -> Result<u32, Error> {
+pub(crate) fn read_variable(rest: &mut Bytes<'_>) -> Result<u32, Error> {
     let (value, used) = variable(rest.0)?.ok_or(Error::Truncated)?;
     rest.take(used)?;
     Ok(value)
 }
 
 /// A set of properties, by their numbers.
-pub(super) const fn set(ids: &[u8]) -> u64 {
+pub(crate) const fn set(ids: &[u8]) -> u64 {
     let (mut bits, mut i) = (1 << id::USER_PROPERTY, 0);
     while i < ids.len() {
         bits |= 1 << ids[i];
@@ -163,7 +185,7 @@ pub(super) const fn set(ids: &[u8]) -> u64 {
 ///
 /// Errors: `BadPacket` for one that is not in `allowed`, comes twice (all but user properties and subscription identifiers),
 /// or has a value outside its range; `Truncated`.
-pub(super) fn read<'a>(
+pub(crate) fn read<'a>(
     rest: &mut Bytes<'a>,
     allowed: u64,
     mut take: impl FnMut(u8, Value<'a>) -> Result<(), Error>,
@@ -199,7 +221,9 @@ fn value<'a>(id: u8, rest: &mut Bytes<'a>) -> Result<Value<'a>, Error> {
         id::MESSAGE_EXPIRY | id::SESSION_EXPIRY | id::WILL_DELAY => Value::Number(rest.u32()?),
         id::MAXIMUM_PACKET => Value::Number(not_zero(rest.u32()?)?),
         id::RECEIVE_MAXIMUM => Value::Number(not_zero(u32::from(rest.u16()?))?),
-        id::SERVER_KEEP_ALIVE | id::TOPIC_ALIAS_MAXIMUM => Value::Number(u32::from(rest.u16()?)),
+        id::SERVER_KEEP_ALIVE | id::TOPIC_ALIAS_MAXIMUM | id::TOPIC_ALIAS => {
+            Value::Number(u32::from(rest.u16()?))
+        }
         id::SUBSCRIPTION_ID => Value::Number(not_zero(read_variable(rest)?)?),
         id::CORRELATION_DATA | id::AUTH_DATA => Value::Binary(read_binary(rest)?),
         id::USER_PROPERTY => Value::Pair(read_text(rest)?, read_text(rest)?),
@@ -220,7 +244,7 @@ fn not_zero(value: u32) -> Result<u32, Error> {
 }
 
 /// Adds a property of a message to what was said. Errors: `BadTopic`; `Unsupported(Seal)` for a second `sealstone`.
-pub(super) fn add<'a>(said: &mut Properties<'a>, id: u8, value: Value<'a>) -> Result<(), Error> {
+pub(crate) fn add<'a>(said: &mut Properties<'a>, id: u8, value: Value<'a>) -> Result<(), Error> {
     match (id, value) {
         (id::MESSAGE_EXPIRY, Value::Number(seconds)) => said.message_expiry_s = Some(seconds),
         (id::CONTENT_TYPE, Value::Text(text)) => said.content_type = text,

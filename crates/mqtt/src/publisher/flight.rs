@@ -1,7 +1,8 @@
 //! A message under way: the whole PUBLISH, until the broker has it.
 
 use super::queue::{Ticket, Waiting};
-use crate::error::Error;
+use crate::base64url;
+use crate::error::{Error, Field};
 use crate::packet::{Properties, Publish, Qos, Version};
 
 /// Where a message is.
@@ -47,16 +48,21 @@ impl<'a> Flight<'a> {
         }
     }
 
-    /// Writes head and envelope. Errors: `TooLong`, those of `seal`; the buffer stays free.
+    /// Writes head and envelope: behind the head, or with `apart` in the user property, and behind the head the payload as it is.
+    /// Errors: `TooLong`, `Unsupported(Header)` for a user property in MQTT 3.1.1, those of `seal`; the buffer stays free.
     pub(super) fn fill(
         &mut self,
         version: Version,
         waiting: &Waiting<'_>,
         packet_id: u16,
-        len: usize,
+        (len, apart): (usize, bool),
         most: usize,
         seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
     ) -> Result<(), Error> {
+        if apart && version == Version::V311 {
+            return Err(Error::Unsupported(Field::Header));
+        }
+        let room = if apart { base64url::len(len) } else { 0 };
         let publish = Publish {
             topic: waiting.topic,
             qos: waiting.qos,
@@ -69,13 +75,22 @@ impl<'a> Flight<'a> {
                 correlation_data: waiting.correlation_data,
                 message_expiry_s: (waiting.expiry_s > 0).then_some(waiting.expiry_s),
                 sealstone: "",
+                sealstone_room: u16::try_from(room).map_err(|_| Error::TooLong)?,
             },
         };
-        let head = publish.emit_head(version, len, self.bytes)?;
-        let end = head.saturating_add(len);
-        let envelope = self.bytes.get_mut(head..end).ok_or(Error::TooLong)?;
+        let behind = if apart { waiting.payload.len() } else { len };
+        let head = publish.emit_head(version, behind, self.bytes)?;
+        let end = head.saturating_add(behind);
+        let (before, after) = self.bytes.get_mut(..end).ok_or(Error::TooLong)?.split_at_mut(head);
+        // Base64 grows from the front of its room, and never overtakes the envelope at the end of it.
+        let property = before.get_mut(head - room..).unwrap_or_default();
+        let envelope = if apart { property.get_mut(room - len..).unwrap_or_default() } else { &mut *after };
         if end > most || seal(waiting, envelope)? != len {
             return Err(Error::TooLong);
+        }
+        if apart {
+            after.copy_from_slice(waiting.payload);
+            base64url::encode_in_place(property, len);
         }
         (self.len, self.written, self.qos, self.packet_id) = (end, 0, waiting.qos, packet_id);
         self.stage = Stage::Ready;

@@ -521,7 +521,9 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
         let doublings = u32::from(self.tries - 1).min(16);
         let wait = self.settings.backoff_ms.saturating_mul(1 << doublings).min(self.settings.backoff_max_ms);
         let half = wait >> 1;
-        let by_chance = u64::from(jitter).checked_rem(half + 1).unwrap_or(0);
+        // In 32 bits, as `jitter` has no more, and a small CPU divides no more.
+        let choices = u32::try_from(half.saturating_add(1)).unwrap_or(u32::MAX);
+        let by_chance = u64::from(jitter.checked_rem(choices).unwrap_or(0));
         self.tell_unreachable = self.tries.checked_rem(self.settings.tries) == Some(0);
         let until = now.saturating_add(wait - half + by_chance);
         self.state = State::Away(until);

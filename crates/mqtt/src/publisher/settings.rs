@@ -26,7 +26,7 @@ pub struct Settings<'a> {
     pub backoff_ms: u64,
     /// The most of them.
     pub backoff_max_ms: u64,
-    /// After so many tries without success, [`Event::Unreachable`]; and again after as many.
+    /// After so many tries without success, [`super::Event::Unreachable`]; and again after as many.
     pub tries: u16,
     /// What is subscribed to, with QoS 0 or 1.
     pub filters: &'a [(Filter<'a>, Qos)],

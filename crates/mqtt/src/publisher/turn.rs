@@ -35,6 +35,26 @@ impl<const WINDOW: usize> Turn<'_, '_, WINDOW> {
         len: usize,
         seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
     ) -> Result<Ticket, Error> {
+        self.send_as(len, false, seal)
+    }
+
+    /// Sends it with its payload as it is: `seal` writes a detached envelope, of exactly `len` bytes, for the user property (docs/formats/mqtt.md,
+    /// "v1 and detached"). It is encoded where it lies, so the buffer takes 4/3 of it. Errors: as [`Self::send`]; `Unsupported(Header)` in
+    /// MQTT 3.1.1, which has no user properties.
+    pub fn send_detached(
+        self,
+        len: usize,
+        seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
+    ) -> Result<Ticket, Error> {
+        self.send_as(len, true, seal)
+    }
+
+    fn send_as(
+        self,
+        len: usize,
+        apart: bool,
+        seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
+    ) -> Result<Ticket, Error> {
         let publisher = self.publisher;
         let packet_id = publisher.new_packet_id();
         let entry = publisher.queue.entries().find(|entry| entry.at == self.at).ok_or(Error::Truncated)?;
@@ -44,7 +64,7 @@ impl<const WINDOW: usize> Turn<'_, '_, WINDOW> {
         let packet_id = if qos == Qos::AtMostOnce { 0 } else { packet_id };
         let flight = publisher.flights.get_mut(self.flight).ok_or(Error::Truncated)?;
         let most = usize::try_from(publisher.maximum_packet).unwrap_or(usize::MAX);
-        flight.fill(publisher.settings.version, &waiting, packet_id, len, most, seal)?;
+        flight.fill(publisher.settings.version, &waiting, packet_id, (len, apart), most, seal)?;
         (flight.ticket, flight.order) = (self.ticket, publisher.next_order);
         publisher.next_order = publisher.next_order.wrapping_add(1);
         publisher.queue.remove(self.at, self.len);

@@ -30,7 +30,8 @@ impl Mosquitto {
         Self::start_with(folder, &format!("allow_anonymous false\npassword_file {}\n", file.display()))
     }
 
-    fn start_with(folder: &Path, more: &str) -> Self {
+    /// One with more lines for its listener.
+    pub(crate) fn start_with(folder: &Path, more: &str) -> Self {
         let port = free_port();
         let kept = folder.join("mosquitto");
         fs::create_dir_all(&kept).unwrap();
@@ -89,6 +90,7 @@ pub(crate) fn free_port() -> u16 {
 pub(crate) fn options(port: u16, version: Version, name: &str, stays: bool) -> Options {
     Options {
         address: format!("127.0.0.1:{port}"),
+        tls: None,
         version,
         max_packet_bytes: 1 << 20,
         connect: Connect {

@@ -18,7 +18,7 @@ fn number(sequence: u32) -> Number {
 }
 
 /// So many messages, by topic.
-fn collect(subscriber: &mut Client, count: usize) -> BTreeMap<String, Vec<Publish>> {
+pub(crate) fn collect(subscriber: &mut Client, count: usize) -> BTreeMap<String, Vec<Publish>> {
     let mut found: BTreeMap<String, Vec<Publish>> = BTreeMap::new();
     for at in 0..count {
         let came = subscriber.next(Duration::from_secs(30)).unwrap();
@@ -101,7 +101,7 @@ fn properties_are_the_signed_ones() {
     let mut reader = client(broker.port, Version::V5, "reader");
     reader.subscribe(&["clean/#", "dead-letters/#"], Qos::AtLeastOnce).unwrap();
     let mut writer = client(broker.port, Version::V5, "writer");
-    let topic = "device/87/command/valve";
+    let topic = "device/87/config/valve";
     let said = |sequence| {
         let message = Message {
             key_id: KeyId(1),
@@ -118,11 +118,11 @@ fn properties_are_the_signed_ones() {
     let elsewhere = Properties { response_topic: Some("evil/answers".into()), ..Properties::default() };
     writer.publish(Publish { properties: elsewhere, ..message(topic, &said(2)) }).unwrap();
     let found = collect(&mut reader, 2);
-    let clean = &found["clean/device/87/command/valve"][0];
+    let clean = &found["clean/device/87/config/valve"][0];
     assert_eq!(clean.properties.content_type.as_deref(), Some("text/plain"));
     assert_eq!(clean.properties.response_topic.as_deref(), Some("device/87/answers"));
     assert_eq!(clean.properties.correlation_data.as_deref(), Some(&[7, 8][..]));
-    assert_eq!(found["dead-letters/response-topic/device/87/command/valve"].len(), 1);
+    assert_eq!(found["dead-letters/response-topic/device/87/config/valve"].len(), 1);
     gateway.stop().unwrap();
 }
 

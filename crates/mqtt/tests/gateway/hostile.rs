@@ -2,7 +2,8 @@
 
 use crate::place::{Running, config, devices, sealed};
 use sealstone_mldsa::Level;
-use sealstone_mqtt::gateway::wire::{Packet, Properties, Publish, Qos, Version, head};
+use sealstone_mqtt::gateway::wire::{Packet, Properties, Publish, Qos, Version};
+use sealstone_mqtt::packet::packet_len;
 use sealstone_mqtt::{Form, Number};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
@@ -53,11 +54,11 @@ impl Peer {
 
     fn read(&mut self) -> Packet {
         loop {
-            if let Some((first, len, at)) = head(&self.buffer).unwrap()
-                && let Some(body) = self.buffer.get(at..at + len)
+            if let Some(len) = packet_len(&self.buffer).unwrap()
+                && let Some(bytes) = self.buffer.get(..len)
             {
-                let packet = Packet::parse(Version::V5, first, body).unwrap();
-                self.buffer.drain(..at + len);
+                let packet = Packet::parse(Version::V5, bytes).unwrap();
+                self.buffer.drain(..len);
                 return packet;
             }
             let mut piece = [0; 4096];

@@ -5,8 +5,10 @@ mod broker;
 mod checkpoint;
 mod flow;
 mod hostile;
+mod learned;
 mod measured;
 mod negative;
+mod orders;
 mod page;
 mod place;
 mod restarts;
@@ -16,3 +18,4 @@ mod state;
 #[allow(dead_code, reason = "shared with the tests of the core")]
 mod support;
 mod tagged;
+mod tls;

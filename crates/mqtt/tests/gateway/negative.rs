@@ -2,6 +2,7 @@
 
 mod forged;
 mod handmade;
+pub(crate) mod orders;
 mod tagged;
 pub(crate) mod world;
 
@@ -14,7 +15,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 fn cases() -> Vec<Case> {
-    [forged::cases(), handmade::cases(), tagged::cases()].concat()
+    [forged::cases(), handmade::cases(), orders::cases(), tagged::cases()].concat()
 }
 
 #[test]
@@ -54,6 +55,12 @@ fn what_is_not_forged_passes() {
     let rules = config.rules().unwrap();
     let judge = Judge { rules: &rules, directory: &world.directory };
     for message in forged::genuine().into_iter().chain(tagged::genuine()) {
+        let passed = judge.judge(&Arc::new(message), &mut Recent::default(), NOW).unwrap();
+        assert!(!passed.marks.any());
+    }
+    for (message, under) in orders::genuine() {
+        let config = world.config(under);
+        let judge = Judge { rules: &config.rules().unwrap(), directory: &world.directory };
         let passed = judge.judge(&Arc::new(message), &mut Recent::default(), NOW).unwrap();
         assert!(!passed.marks.any());
     }

@@ -6,7 +6,7 @@ use sealstone_mqtt::form::By;
 use sealstone_mqtt::gateway::page::{Page, STYLE, html, serve};
 use sealstone_mqtt::gateway::status::Status;
 use sealstone_mqtt::gateway::tags::Tagged;
-use sealstone_mqtt::gateway::verify::{Passed, Signer};
+use sealstone_mqtt::gateway::verify::{Effect, Passed, Signer};
 use sealstone_mqtt::gateway::{Alert, AlertKind, Event, Marks, Observer, Reason, Tally, metrics};
 use sealstone_mqtt::{Form, KeyId, Kind, Number, UnixMillis};
 use std::io::{Read, Write};
@@ -35,6 +35,7 @@ fn status() -> Status {
         }),
         class: None,
         tags: Tally::default(),
+        effect: Effect::Nothing,
     };
     status.note(&Event::Started { devices: 3, owed: 0 });
     status.note(&Event::Connected { session_present: false });

@@ -105,7 +105,11 @@ impl Running {
 
     /// Starts one.
     pub(crate) fn start_alone(config: Config) -> Self {
-        let gateway = Gateway::new(config);
+        Self::start_gateway(Gateway::new(config))
+    }
+
+    /// Starts one that was made.
+    pub(crate) fn start_gateway(gateway: Gateway) -> Self {
         let stop = gateway.stopper();
         let (sender, lines) = channel();
         let thread = std::thread::spawn(move || gateway.run(now, &Lines(Mutex::new(sender))));

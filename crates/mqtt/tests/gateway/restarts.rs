@@ -1,9 +1,11 @@
 //! A broker that goes away and comes back, while messages flow: none is lost, none comes twice.
 
 use crate::broker::{Mosquitto, message, options};
-use crate::place::{Running, config, devices, sealed};
+use crate::place::{Running, config_with, devices, sealed};
+use crate::tls::Papers;
 use sealstone_mldsa::Level;
 use sealstone_mqtt::gateway::client::Client;
+use sealstone_mqtt::gateway::link::Options;
 use sealstone_mqtt::gateway::wire::{Qos, Version};
 use sealstone_mqtt::{Form, Number};
 use std::collections::BTreeMap;
@@ -14,8 +16,13 @@ const TOPIC: &str = "device/44/telemetry/count";
 
 #[test]
 fn nothing_is_lost_or_doubled_over_restarts() {
-    restarts(Version::V5, "5", 4);
-    restarts(Version::V311, "3.1.1", 4);
+    restarts(Version::V5, "5", 4, false);
+    restarts(Version::V311, "3.1.1", 4, false);
+}
+
+#[test]
+fn nothing_is_lost_or_doubled_over_restarts_under_tls() {
+    restarts(Version::V5, "5", 4, true);
 }
 
 /// `./dev mqtt-restarts [N]`.
@@ -23,25 +30,39 @@ fn nothing_is_lost_or_doubled_over_restarts() {
 #[ignore = "long: ./dev mqtt-restarts"]
 fn many_restarts() {
     let rounds = std::env::var("SEALSTONE_RESTARTS").map_or(100, |rounds| rounds.parse().unwrap());
-    restarts(Version::V5, "5", rounds);
-    restarts(Version::V311, "3.1.1", rounds);
+    restarts(Version::V5, "5", rounds, false);
+    restarts(Version::V311, "3.1.1", rounds, false);
 }
 
-fn restarts(version: Version, name: &str, rounds: u32) {
+fn restarts(version: Version, name: &str, rounds: u32, tls: bool) {
     let folder = tempfile::tempdir().unwrap();
-    let mut broker = Mosquitto::start(folder.path());
+    let papers = tls.then(|| Papers::new(&folder.path().join("papers")));
+    let mut broker = match &papers {
+        Some(papers) => Mosquitto::start_with(folder.path(), &papers.listener(true)),
+        None => Mosquitto::start(folder.path()),
+    };
     let port = broker.port;
+    let options = |name: &str, stays| {
+        let plain = options(port, version, name, stays);
+        papers.as_ref().map_or(plain.clone(), |papers| papers.options(plain))
+    };
     devices(folder.path());
     // The reader has a session, and reads at the end what the broker kept for it.
-    let session = options(port, version, "reader", true);
+    let session = options("reader", true);
     let mut reader = Client::connect(&session).unwrap().0;
     reader.subscribe(&["clean/#", "marked/#"], Qos::AtLeastOnce).unwrap();
     reader.disconnect().unwrap();
-    let gateway = Running::start(config(folder.path(), port, name, ""));
+    let gateway = Running::start(config_with(
+        folder.path(),
+        port,
+        name,
+        "",
+        &papers.as_ref().map_or_else(String::new, Papers::toml),
+    ));
 
     let done = AtomicBool::new(false);
     let sent = std::thread::scope(|scope| {
-        let publisher = scope.spawn(|| publish(port, version, &done));
+        let publisher = scope.spawn(|| publish(&options("writer", false), &done));
         for _ in 0..rounds {
             std::thread::sleep(Duration::from_millis(250));
             broker.down();
@@ -67,7 +88,7 @@ fn restarts(version: Version, name: &str, rounds: u32) {
 }
 
 /// Publishes 0, 1, 2, … and each again until the broker has it. Returns how many.
-fn publish(port: u16, version: Version, done: &AtomicBool) -> u32 {
+fn publish(options: &Options, done: &AtomicBool) -> u32 {
     let mut connected: Option<Client> = None;
     let mut sequence = 0;
     while !done.load(Ordering::Acquire) {
@@ -76,8 +97,7 @@ fn publish(port: u16, version: Version, done: &AtomicBool) -> u32 {
         let bytes = sealed(Form::V1, Level::MlDsa44, TOPIC, payload.as_bytes(), number);
         loop {
             let client = connected.take();
-            let client =
-                client.or_else(|| Some(Client::connect(&options(port, version, "writer", false)).ok()?.0));
+            let client = client.or_else(|| Some(Client::connect(options).ok()?.0));
             let Some(mut client) = client else {
                 std::thread::sleep(Duration::from_millis(5));
                 continue;

@@ -1,14 +1,17 @@
 //! What is on the disk after a crash, at any byte.
 
+use crate::negative::orders;
+use crate::negative::world::World;
 use sealstone_mqtt::gateway::Error;
 use sealstone_mqtt::gateway::state::Store;
-use sealstone_mqtt::gateway::verify::Seen;
+use sealstone_mqtt::gateway::verify::{Judge, Seen};
 use sealstone_mqtt::gateway::wire::{Publish, Qos};
 use sealstone_mqtt::replay::Replay;
 use sealstone_mqtt::{KeyId, Number, UnixMillis};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::sync::Arc;
 
 const NOW: UnixMillis = UnixMillis(1_800_000_000_000);
 
@@ -183,4 +186,36 @@ fn identifiers_are_not_given_twice() {
         assert!(id != 0 && id != kept && id != 9);
         assert!(store.done(id));
     }
+}
+
+/// A key that was learned, a template and what was let go of it are there after a crash at any byte, or nothing of their frame
+/// is: neither the number nor the copy. A snapshot has all of it too.
+#[test]
+fn what_a_message_changed_is_in_the_frame_of_its_number() {
+    let folder = private();
+    let mut store = opened(folder.path());
+    store.commit(NOW).unwrap();
+    let (world, key) = (World::new(), KeyId(8702));
+    let config = world.config(orders::CONFIRM);
+    let judge = Judge { rules: &config.rules().unwrap(), directory: &world.directory };
+    for publish in orders::changing() {
+        let passed = judge.judge(&Arc::new(publish), &mut store, NOW).unwrap();
+        store.owe(copy(&passed.topic), |_| false).unwrap();
+    }
+    store.commit(NOW).unwrap();
+    let told = |store: &Store| {
+        let taken: Vec<u16> = store.known().templates.iter().flat_map(|(_, kept)| kept.taken()).collect();
+        (store.known().learned.key("r", key).is_some(), taken, store.outbox_len())
+    };
+    assert_eq!(told(&store), (true, vec![1], 3));
+    let journal = fs::read(folder.path().join("journal-0")).unwrap();
+    for len in (0..journal.len()).step_by(37).chain([journal.len() - 1, journal.len()]) {
+        let crashed = copied(folder.path());
+        fs::write(crashed.path().join("journal-0"), &journal[..len]).unwrap();
+        let found = told(&opened(crashed.path()));
+        let expected = if len == journal.len() { (true, vec![1], 3) } else { (false, vec![], 0) };
+        assert_eq!(found, expected, "{len} of {} bytes", journal.len());
+    }
+    store.compact(NOW).unwrap();
+    assert_eq!(told(&opened(copied(folder.path()).path())), (true, vec![1], 3));
 }

@@ -160,8 +160,8 @@ fn rotates(board: Board) {
         let mut device = place.power_on();
         let until = Instant::now() + Duration::from_millis(200 + chance.below(2_800));
         while Instant::now() < until {
-            if let Ok((name, bytes, _)) = came.recv_timeout(Duration::from_millis(20)) {
-                gateway.message(&name, bytes);
+            if let Ok(one) = came.recv_timeout(Duration::from_millis(20)) {
+                gateway.message(one);
                 if gateway.announced.len() > confirmed && chance.below(4) > 0 {
                     confirmed = gateway.announced.len();
                     operator.confirm_all(&gateway);

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use super::{Config, Rules};
+use super::{Announcements, Config, Rules};
 use crate::gateway::Error;
+use crate::gateway::announce;
 use crate::gateway::error::plain;
 use crate::level::Class;
 use crate::topic::{Filter, Topic};
@@ -52,10 +53,14 @@ impl Config {
                 filters.push((filter("topics", text)?, class));
             }
         }
+        let commands = self.topics.commands.iter().map(|text| filter("commands", text));
         Ok(Rules {
             policy: &self.policy,
             topics: &self.topics,
+            keys: &self.keys,
             identity,
+            commands: commands.collect::<Result<_, _>>()?,
+            announcements: filter("announcements", announce::TOPIC)?,
             filters,
             floors: Class::ALL.map(|class| self.class.floor(class)),
             fresh_ms: Class::ALL.map(|class| self.class.fresh_ms(class)),
@@ -139,6 +144,19 @@ impl Config {
                 );
             }
         }
+        let name = &self.keys.commander_name;
+        if Topic::new(name).is_err() || name.contains('/') {
+            let what = format!("`commander_name` is {name:?}, which is no level of a topic");
+            return fault("commander_name", what, "as in the directory, without `/`, `+` and `#`");
+        }
+        if self.keys.announcements == Announcements::Confirm && self.keys.commander.is_none() {
+            let what = "`announcements` is \"confirm\" and `commander` is not set".into();
+            return fault(
+                "announcements",
+                what,
+                "`commander` in [keys] names what `sealstone mqtt provision` gave the commander",
+            );
+        }
         if self.policy.forms.is_empty() {
             return fault("forms", "`forms` is empty".into(), "name at least one, as in [\"v1\"]");
         }
@@ -153,6 +171,12 @@ impl Config {
                 what,
                 "the broker keeps the session under it: give it a name that stays",
             );
+        }
+        if let Some(tls) = &self.broker.tls
+            && tls.certificate.is_some() != tls.key.is_some()
+        {
+            let what = "`certificate` and `key` of `tls` belong together, and one is missing".into();
+            return fault("tls", what, "name both, for a broker that demands a certificate, or neither");
         }
         if self.broker.password_file.is_some() && self.broker.user_file.is_none() {
             let what = "`password_file` is set and `user_file` is not".into();

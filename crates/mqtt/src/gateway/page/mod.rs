@@ -43,6 +43,8 @@ fn write(status: &Now, now: UnixMillis, page: &mut String) -> fmt::Result {
         ("refused", refused),
         ("tags covered", status.tags.get("covered").copied().unwrap_or(0)),
         ("delivered", status.delivered.0),
+        ("keys confirmed", status.confirmed),
+        ("commands let go", status.released),
         ("devices known", status.directory as u64),
         ("devices seen", status.devices.len() as u64),
     ] {

@@ -1,6 +1,7 @@
 //! The records of the journal and the snapshot: one byte of kind, then fields, numbers big-endian.
 
 use super::WORDS;
+use crate::gateway::known::{self, Change};
 use crate::gateway::tags::{Named, Tagged, Tags};
 use crate::gateway::wire::{Packet, Publish, Version};
 use crate::message::{KeyId, Number, UnixMillis};
@@ -22,6 +23,8 @@ pub(super) enum Record<'a> {
     TagsRead(&'a str, Tags),
     /// Somebody was told of the tags until then.
     Told(&'a str, UnixMillis),
+    /// What is known beside the directory changed.
+    Change(Change),
 }
 
 impl<'a> Record<'a> {
@@ -82,6 +85,7 @@ impl<'a> Record<'a> {
                 tags.emit(out);
             }
             Record::TagsRead(..) => return None,
+            Record::Change(change) => change.emit(out)?,
             Record::Told(device, until) => {
                 of(out, 9, device)?;
                 out.extend(until.0.to_be_bytes());
@@ -116,6 +120,7 @@ impl<'a> Record<'a> {
                 Some(Record::Tag(device, tagged, take(rest)?, UnixMillis(u64::from_be_bytes(take(rest)?))))
             }
             [8] => Some(Record::TagsRead(device(rest)?, Tags::parse(rest)?)),
+            [kind] if known::KINDS.contains(&kind) => Change::parse(kind, rest).map(Record::Change),
             [9] => Some(Record::Told(device(rest)?, UnixMillis(u64::from_be_bytes(take(rest)?)))),
             _ => None,
         }

@@ -7,6 +7,7 @@ use sealstone_mldsa::Level;
 use super::{Judge, Seen};
 use crate::form::By;
 use crate::gateway::directory::{Device, Key, Mac, State};
+use crate::gateway::known::Known;
 use crate::gateway::reason::Reason;
 use crate::level::Class;
 use crate::message::{KeyId, Kind, Message, Number, UnixMillis};
@@ -41,19 +42,22 @@ impl Judge<'_> {
     /// The key of a signature.
     pub(super) fn signature_key(
         &self,
-        known: &Device,
+        (device, known): (&str, &Device),
         said: &Message<'_>,
         level: Level,
         class: Class,
+        beside: &Known,
         now: UnixMillis,
     ) -> Result<Held, Reason> {
-        let Some(key) = known.key(said.key_id) else {
+        let learned = &beside.learned;
+        let Some(key) = known.key(said.key_id).or_else(|| learned.key(device, said.key_id)) else {
             return Err(if known.mac(said.key_id).is_some() { Reason::Level } else { Reason::UnknownKey });
         };
         if level != key.level {
             return Err(Reason::Level);
         }
         match key.state {
+            _ if learned.over_at(device, key).is_some_and(|at| at <= now) => return Err(Reason::KeyRetired),
             _ if key.counts(now) => {}
             State::Announced => return Err(Reason::KeyAnnounced),
             _ => return Err(Reason::KeyRetired),
@@ -72,7 +76,8 @@ impl Judge<'_> {
         class: Class,
         now: UnixMillis,
     ) -> Result<Held, Reason> {
-        if !self.rules.takes_tags(class) || said.kind == Kind::Checkpoint {
+        if !self.rules.takes_tags(class) || said.kind == Kind::Checkpoint || self.rules.is_command(said.topic)
+        {
             return Err(Reason::Tag);
         }
         match known.mac(said.key_id) {
@@ -93,7 +98,8 @@ impl Judge<'_> {
     ) -> Result<(), Replay> {
         let known = self.directory.device(device);
         let taken = |key: &Arc<Key>| seen.check(device, key.id, number) == Err(Replay::Seen);
-        let taken = known.is_some_and(|known| known.keys().iter().any(taken));
+        let learned = seen.known().learned.keys(device);
+        let taken = known.into_iter().flat_map(Device::keys).chain(learned).any(taken);
         if taken { Err(Replay::Seen) } else { Ok(()) }
     }
 }

@@ -51,7 +51,8 @@ pub(crate) struct World {
 
 impl World {
     /// Device a: key 1 of level 44 counts, 2 is retired, 3 announced, 4 of level 65; 17 and 18 are for tags, 18 is retired. b: level 65
-    /// and 19 for tags. c: level 87. narrow: level 44 and 17 for tags, may publish telemetry alone. gone: its key is retired.
+    /// and 19 for tags. c: level 87. narrow: level 44 and 17 for tags, may publish telemetry alone. gone: its key is retired. r: a key of each
+    /// level, a retired one, and 17 for tags. commander: level 87.
     pub(crate) fn new() -> Self {
         let key = |id: u16, level, seed, state| KeyEntry {
             state,
@@ -84,6 +85,19 @@ impl World {
                 ..entry("narrow", vec![active(1, low, 7)])
             },
             entry("gone", vec![key(1, low, 8, StateName::Retired)]),
+            Entry {
+                macs: vec![mac(17, 37, StateName::Active)],
+                ..entry(
+                    "r",
+                    vec![
+                        active(4401, low, 10),
+                        active(6501, middle, 11),
+                        key(8700, high, 12, StateName::Retired),
+                        active(8701, high, 13),
+                    ],
+                )
+            },
+            entry("commander", vec![active(1, high, 14)]),
         ];
         let path = folder.path().join("devices.json");
         std::fs::write(&path, serde_json::to_string(&entries).unwrap()).unwrap();

@@ -296,6 +296,24 @@ fn what_no_checkpoint_names_in_time_is_told_once() {
     assert!(again.overdue(UnixMillis(u64::MAX), 0).is_empty());
 }
 
+/// What was told for want of a checkpoint is not told again where a checkpoint leaves it out, nor where others push it out.
+#[test]
+fn what_was_told_is_told_once_however_it_ends() {
+    let folder = private();
+    let mut store = Store::open(folder.path()).unwrap();
+    for sequence in [1, 2, 3] {
+        take(&mut store, sequence, 1000);
+    }
+    assert_eq!(store.overdue(UnixMillis(5000), 300)[0].1.uncovered.len(), 3);
+    assert_eq!(reconcile(&mut store, &[(1, tag(1)), (3, tag(3))]), covered(2));
+    take(&mut store, 10, 1000);
+    assert_eq!(store.overdue(UnixMillis(5000), 300)[0].1.uncovered, [one(1, 10)]);
+    for sequence in 0..MOST as u32 {
+        assert!(take(&mut store, 100 + sequence, 9000).is_empty(), "{sequence}");
+    }
+    assert_eq!(take(&mut store, 1000, 9000).uncovered, [one(1, 100)]);
+}
+
 /// A data directory of before there were tags: a snapshot, and a journal with each kind of record that there was, as bytes.
 #[test]
 fn an_old_data_directory_opens() {

@@ -8,7 +8,8 @@ use sealstone_mldsa::Level;
 use sealstone_mqtt::form::By;
 use sealstone_mqtt::gateway::directory::{Entry, KeyEntry, StateName, mac_text};
 use sealstone_mqtt::gateway::state::Recent;
-use sealstone_mqtt::gateway::verify::{Judge, Passed};
+use sealstone_mqtt::gateway::tags::Tagged;
+use sealstone_mqtt::gateway::verify::{Judge, Looked, Passed};
 use sealstone_mqtt::gateway::wire::{Publish, Qos, Version};
 use sealstone_mqtt::gateway::{Config, Reason};
 use sealstone_mqtt::mac::{MacKey, Tagger};
@@ -64,8 +65,28 @@ fn no_bit_can_be_another_one() {
 fn a_signature_passes_under_a_number_that_a_tag_has_taken() {
     let (tag, signed) = (Said::tagged(Form::V1).publish(), Said::new(Form::V1).publish());
     let verdicts = verdicts("", &[tag.clone(), signed.clone(), signed, tag]);
-    assert!(verdicts[0].is_ok() && verdicts[1].is_ok());
+    assert!(verdicts[0].as_ref().is_ok_and(|passed| passed.tags.is_empty()));
+    // And tells who was first: not the device.
+    let contradicted = &verdicts[1].as_ref().unwrap().tags.contradicted;
+    assert_eq!(contradicted[..], [Tagged { key: KeyId(17), number: Number { epoch: 3, sequence: 5000 } }]);
     assert_eq!(verdicts[2..], [Err(Reason::Replay), Err(Reason::Replay)]);
+}
+
+/// Both are looked at before either is accepted, as where a worker is slow: the signature has the number, in whatever order they came.
+#[test]
+fn a_tag_that_was_looked_at_first_has_no_number_of_a_signature() {
+    let world = World::new();
+    let config = world.config("");
+    let rules = config.rules().unwrap();
+    let judge = Judge { rules: &rules, directory: &world.directory };
+    let mut seen = Recent::default();
+    let look = |said: Said| match judge.look(&Arc::new(said.publish()), &Recent::default(), NOW).unwrap() {
+        Looked::Signed(candidate) => candidate.check().unwrap(),
+        Looked::Unsigned(_) | Looked::Release => panic!("it is sealed"),
+    };
+    let (tag, signed) = (look(Said::tagged(Form::V1)), look(Said::new(Form::V1)));
+    assert!(judge.accept(signed, &mut seen, NOW).is_ok());
+    assert_eq!(judge.accept(tag, &mut seen, NOW), Err(Reason::Replay));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Shows the linker the memory map of the board.
+//! Shows the linker the memory map of the board. `compact`: the program is built for size.
 
 fn main() {
     let folder = std::env::var("CARGO_MANIFEST_DIR").unwrap_or_default();
@@ -7,5 +7,11 @@ fn main() {
         None => "netduinoplus2",
     };
     println!("cargo::rustc-link-search={folder}/{board}");
+    println!("cargo::rustc-link-search={folder}");
     println!("cargo::rerun-if-changed={board}/memory.x");
+    println!("cargo::rerun-if-changed=device.x");
+    println!("cargo::rustc-check-cfg=cfg(compact)");
+    if std::env::var("OPT_LEVEL").is_ok_and(|level| ["s", "z"].contains(&level.as_str())) {
+        println!("cargo::rustc-cfg=compact");
+    }
 }

@@ -1,6 +1,6 @@
 //! Measures one thing at a time beside its rivals: `sealstone-bench engine [--room ROOM]` or
 //! `sealstone-bench auth [--seconds N] [--warm N]`, each with `[--rounds N] [--only PART] [--peers] [--against NAME,NAME]
-//! [--json FILE]`; `sealstone-bench gateway [--seconds N] [--devices N] [--rounds N] [--only rates|memory] [--json FILE]`; `sealstone-bench m4 [--check] [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
+//! [--json FILE]`; `sealstone-bench gateway [--seconds N] [--devices N] [--rounds N] [--only rates|memory] [--json FILE]`; `sealstone-bench m4 [--check] [--docs] [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
 //!
 //! Each round runs one batch of ours and one of each rival for every row, so that whatever disturbs the machine
 //! disturbs all alike. A row shows the median of the rounds and their quartiles.
@@ -55,6 +55,8 @@ struct Request {
     against: Against,
     /// Of the microcontroller: without rivals, and a row above its budget is an error.
     check: bool,
+    /// Of the microcontroller: writes the tables of its page.
+    docs: bool,
 }
 
 impl Request {
@@ -76,6 +78,7 @@ impl Request {
                 "--seconds" => request.seconds = Some(seconds(&word, &value()?)?),
                 "--warm" => request.warm = Some(seconds(&word, &value()?)?),
                 "--check" => request.check = true,
+                "--docs" => request.docs = true,
                 "--json" => request.json = Some(value()?.into()),
                 "--peers" => {
                     // As `--peers all`, too.
@@ -98,6 +101,9 @@ impl Request {
     fn run(&self) -> Result<(), String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let root = root.canonicalize().unwrap_or(root);
+        if self.docs && self.name.as_deref() != Some("m4") {
+            return Err("--docs is for m4".to_owned());
+        }
         if self.devices.is_some() && self.name.as_deref() != Some("gateway") {
             return Err("--devices is for gateway".to_owned());
         }
@@ -158,11 +164,14 @@ impl Request {
     fn m4(&self, root: &Path) -> Result<(), String> {
         let timed = self.room.is_some() || self.rounds.is_some() || self.only.is_some();
         if timed || self.seconds.is_some() || self.warm.is_some() || !matches!(self.against, Against::Goals) {
-            return Err("m4 counts everything once: it takes --check and --json".to_owned());
+            return Err("m4 counts everything once: it takes --check, --docs and --json".to_owned());
         }
         let outcome = m4::measure(root, !self.check)?;
         print!("{}", m4::text(&outcome));
         self.write_json(outcome.rows.iter().map(m4::Row::json))?;
+        if self.docs {
+            m4::write_docs(root, &outcome.rows, !self.check)?;
+        }
         if self.check && !outcome.over.is_empty() {
             return Err(format!("not within firmware/budget.txt:\n  {}", outcome.over.join("\n  ")));
         }

@@ -143,7 +143,19 @@ fn published_verified_and_subscribed_to() {
     let broker = format!("127.0.0.1:{port}");
     let mut reading = sealstone(
         folder.path(),
-        &["mqtt", "subscribe", "--broker", &broker, "--client-id", "reader", "--json", "--count", "4"],
+        &[
+            "mqtt",
+            "subscribe",
+            "--broker",
+            &broker,
+            "--client-id",
+            "reader",
+            "--json",
+            "--count",
+            "4",
+            "--wait",
+            "120s",
+        ],
     );
     let mut reading = reading.stdout(Stdio::piped()).spawn().unwrap();
     let mut watch = connect(port, "watch", false);

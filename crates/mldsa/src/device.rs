@@ -40,6 +40,7 @@ use crate::fips204::device::memory::Memory;
 use crate::fips204::device::sign::{SignMemory, sign_internal};
 use crate::fips204::device::verify::{VerifyMemory, verify_internal};
 use crate::fips204::encode::SkBytes;
+use crate::fips204::params::Set;
 use crate::fips204::sign::Rejection;
 use crate::keccak::Shake;
 use crate::message::{Context, MU_LEN, Mu, MuHasher, PreHash};
@@ -72,8 +73,8 @@ impl<'a, P: ParameterSet> EncodedSigningKey<'a, P> {
     /// Errors: `WrongLength`; `BadKey` where a coefficient is out of range.
     pub fn decode(sk: &'a [u8]) -> Result<Self, Error> {
         exact_len(sk, P::SK_LEN)?;
-        let sk = SkBytes::of::<P>(sk);
-        let in_range = sk.is_in_range::<P>(active(), &mut Wiped([0; 256]));
+        let sk = SkBytes::of(Set::of::<P>(), sk);
+        let in_range = sk.is_in_range(active(), Set::of::<P>(), &mut Wiped([0; 256]));
         // A key is refused or not, and nobody is told by which coefficient.
         if declassify(in_range) {
             Ok(EncodedSigningKey { sk, level: PhantomData })
@@ -147,7 +148,7 @@ impl<P: ParameterSet, M: Profile> KeygenSpace<P, M> {
             sk.fill(0);
             return Err(error);
         }
-        keygen_internal(active(), &mut self.0, xi, pk, sk);
+        keygen_internal(active(), Set::of::<P>(), &mut self.0.room_to_work(), xi, pk, sk);
         Ok(())
     }
 
@@ -275,7 +276,8 @@ impl<P: ParameterSet, M: Profile> SignSpace<P, M> {
             signature.fill(0);
             return Err(error);
         }
-        sign_internal(room, &mut self.0, &key.sk, &mu.0, rnd, signature, on_reject)
+        let memory = &mut self.0.room_to_work();
+        sign_internal(room, Set::of::<P>(), memory, &key.sk, (&mu.0, rnd), signature, on_reject)
     }
 }
 
@@ -327,7 +329,7 @@ impl<P: ParameterSet, M: Profile> VerifySpace<P, M> {
         signature: &[u8],
     ) -> Result<(), Error> {
         exact_len(signature, P::SIG_LEN)?;
-        verify_internal(room, &mut self.0, key.pk, mu, signature)
+        verify_internal(room, &mut self.0.of(key.pk, signature), mu)
     }
 }
 

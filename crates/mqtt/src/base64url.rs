@@ -29,9 +29,13 @@ pub(crate) fn encode_in_place(room: &mut [u8], bytes: usize) {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "std"))]
 mod tests {
+    extern crate std;
     use super::{DIGITS, encode_in_place, len};
+    use std::string::String;
+    use std::vec::Vec;
+    use std::{format, vec};
 
     #[test]
     fn every_length_comes_back() {

@@ -188,13 +188,19 @@ pub struct Decision {
 /// The score R = aE + bM + c(1 - T) in thousandths, M being the free memory over what the highest level takes.
 /// Seed 002, 5.3.
 pub fn score(weights: Weights, means: Means, need: &Need) -> u16 {
-    let most = u64::from(need.of(Level::MlDsa87).max(1));
-    let memory = (u64::from(means.free) * 1000).checked_div(most).unwrap_or(0).min(1000) as u32;
+    let memory = quotient(u64::from(means.free) * 1000, need.of(Level::MlDsa87).max(1)).min(1000);
     let part = |weight: u16, value: u32| u32::from(weight.min(1000)) * value.min(1000);
     let sum = part(weights.energy, u32::from(means.energy))
         + part(weights.memory, memory)
         + part(weights.thermal, 1000 - u32::from(means.heat.min(1000)));
     (sum.div_euclid(1000)).min(1000) as u16
+}
+
+/// all / by, rounded down, at most `u32::MAX`. Bit by bit: a CPU of 32 bits has no such division, and the library's is long.
+/// Bounds: `by` is not 0.
+fn quotient(all: u64, by: u32) -> u32 {
+    let add = |sum: u32, bit: u32| if u64::from(sum | bit) * u64::from(by) <= all { sum | bit } else { sum };
+    (0..32).rev().map(|i| 1 << i).fold(0, add)
 }
 
 /// Chooses a level. Seed 002, Algorithm 8, as ruled in docs/mqtt-paper.md.
@@ -262,9 +268,9 @@ impl Downgrades {
     fn take(&mut self, policy: &Policy, now: UnixMillis) -> bool {
         let most = u32::from(policy.downgrades) * 1000;
         let passed = now.0.saturating_sub(self.last.0);
-        let window = u64::from(policy.downgrade_window_ms.max(1));
-        let regained = (passed.saturating_mul(u64::from(most))).checked_div(window).unwrap_or(0);
-        let spent = u64::from(self.spent).saturating_sub(regained) as u32;
+        let window = policy.downgrade_window_ms.max(1);
+        let regained = quotient(passed.saturating_mul(u64::from(most)), window);
+        let spent = self.spent.saturating_sub(regained);
         if spent + 1000 > most {
             return false;
         }
@@ -300,5 +306,26 @@ impl<'a> TopicMap<'a> {
     /// The class of a topic, or none if no filter takes it.
     pub fn known(&self, topic: Topic<'_>) -> Option<Class> {
         self.entries.iter().find(|(filter, _)| filter.matches(topic)).map(|(_, class)| *class)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quotient;
+
+    #[test]
+    fn the_quotient_is_that_of_a_division() {
+        let edges = [1, 2, 3, 999, 1000, 1001, 65_537, 11_072, 3_600_000, 1 << 31, u32::MAX - 1, u32::MAX];
+        for by in edges {
+            for all in edges
+                .map(u64::from)
+                .into_iter()
+                .flat_map(|x| [x - 1, x, 1000 * x, x << 31, x << 32])
+                .chain([u64::MAX])
+            {
+                let divided = (all / u64::from(by)).min(u32::MAX.into());
+                assert_eq!(u64::from(quotient(all, by)), divided, "{all} by {by}");
+            }
+        }
     }
 }

@@ -125,4 +125,40 @@ impl UnixMillis {
     pub const fn is_known(self) -> bool {
         self.0 != 0
     }
+
+    /// Whole seconds. Sixteen bits at a time: a CPU of 32 bits divides no more, and the library's division is long.
+    pub(crate) fn seconds(self) -> u64 {
+        let (mut seconds, mut left) = (0, 0);
+        for shift in [48, 32, 16, 0] {
+            let part: u32 = left << 16 | (self.0 >> shift) as u32 & 0xffff;
+            let whole = part.div_euclid(1000);
+            seconds = seconds << 16 | u64::from(whole);
+            left = part - 1000 * whole;
+        }
+        seconds
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::UnixMillis;
+
+    #[test]
+    fn seconds_are_a_thousandth() {
+        for millis in [
+            0,
+            1,
+            999,
+            1000,
+            1001,
+            65_535_999,
+            65_536_000,
+            1_763_769_600_123,
+            1 << 48,
+            u64::MAX - 1,
+            u64::MAX,
+        ] {
+            assert_eq!(UnixMillis(millis).seconds(), millis / 1000, "{millis}");
+        }
+    }
 }

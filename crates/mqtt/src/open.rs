@@ -143,6 +143,16 @@ impl<'a> Bytes<'a> {
     }
 }
 
+/// Key id and number of a detached envelope, whose payload is elsewhere. None for what is no such envelope.
+#[cfg(feature = "std")]
+pub(crate) fn detached_number(bytes: &[u8]) -> Option<(KeyId, Number)> {
+    let mut rest = Bytes(bytes);
+    let first = rest.take(4).ok()?;
+    let key_id = KeyId(rest.u16().ok()?);
+    let number = Number { epoch: rest.u32().ok()?, sequence: rest.u32().ok()? };
+    (Form::of(first) == Some(Form::Detached)).then_some((key_id, number))
+}
+
 /// The text of a field. Errors: `NotText`.
 fn text(bytes: &[u8], field: Field) -> Result<&str, Error> {
     core::str::from_utf8(bytes).map_err(|_| Error::NotText(field))

@@ -36,11 +36,12 @@
 
 use crate::error::{Error, Field};
 use crate::flash::crc32;
-use crate::form::{By, Form};
+use crate::form::By;
 use crate::level::{Band, Class, Policy, Weights};
 use crate::message::KeyId;
 use crate::open::Bytes;
 use crate::seal::Writer;
+use crate::sealer::Apart;
 use crate::topic::{Filter, Topic};
 use core::fmt;
 use sealstone_mldsa::{Level, SEED_LEN};
@@ -81,8 +82,8 @@ pub struct Provision<'a> {
 /// How a device says its readings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Saying {
-    /// The form of its envelopes: `v1`, or `detached` in a user property, which leaves payloads as they are.
-    pub form: Form,
+    /// The form of its envelopes: `v1`, or `detached`, which leaves payloads as they are, in the user property or on `/$sig`.
+    pub form: Apart,
     /// Readings of the class low in one message (kind `batch`). Bounds: 1, which is no batch, to 64.
     pub batch: u8,
     /// Seconds after which "unchanged" is said of a value that did not change, and nothing before; 0: it is said each time.
@@ -93,15 +94,12 @@ pub struct Saying {
 
 impl Saying {
     /// Each reading in an envelope of its own, whole.
-    pub const PLAIN: Saying = Saying { form: Form::V1, batch: 1, silence_s: 0, full_s: 0 };
+    pub const PLAIN: Saying = Saying { form: Apart::Not, batch: 1, silence_s: 0, full_s: 0 };
     /// Most readings in one message.
     pub const BATCH_MAX: u8 = 64;
 
-    /// Errors: `Unsupported(Form)` for a form that a device does not write, `NotCanonical` for a number out of its range.
+    /// Errors: `NotCanonical` for a number out of its range.
     fn check(&self) -> Result<(), Error> {
-        if !matches!(self.form, Form::V1 | Form::Detached) {
-            return Err(Error::Unsupported(Field::Form));
-        }
         let known = (1..=Self::BATCH_MAX).contains(&self.batch) && self.full_s >= self.silence_s;
         if known { Ok(()) } else { Err(Error::NotCanonical) }
     }
@@ -148,7 +146,7 @@ impl<'a> Provision<'a> {
 
     /// Writes it; returns its length. Errors: `TooLong` for more than [`Self::MAX_LEN`] bytes or [`Topics::MAX`] filters, and if `out` is too short;
     /// `BadTopic` for a name that cannot stand in a topic; `KeyState` if two keys have one id; `Unsupported(Payload)` for a commander's key of
-    /// another length; those of [`Saying`]: `Unsupported(Form)`, `NotCanonical`.
+    /// another length; `NotCanonical` for a number of [`Saying`] out of its bounds.
     pub fn emit(&self, out: &mut [u8]) -> Result<usize, Error> {
         self.check()?;
         let longest = out.len().min(Self::MAX_LEN);
@@ -177,7 +175,7 @@ impl<'a> Provision<'a> {
         }
         to.put(&downgrade_window_ms.to_be_bytes())?;
         let Saying { form, batch, silence_s, full_s } = self.saying;
-        to.put(&[u8::from(form == Form::Detached), batch])?;
+        to.put(&[form as u8, batch])?;
         to.put(&silence_s.to_be_bytes())?;
         to.put(&full_s.to_be_bytes())?;
         to.put(&[u8::try_from(self.device.len()).map_err(|_| Error::TooLong)?])?;
@@ -230,8 +228,9 @@ impl<'a> Provision<'a> {
         let [energy, memory, thermal, high, low, downgrades] = numbers;
         let downgrade_window_ms = rest.u32()?;
         let form = match rest.u8()? {
-            0 => Form::V1,
-            1 => Form::Detached,
+            0 => Apart::Not,
+            1 => Apart::Property,
+            2 => Apart::Topic,
             _ => return Err(Error::Unknown(Field::Form)),
         };
         let saying = Saying { form, batch: rest.u8()?, silence_s: rest.u16()?, full_s: rest.u16()? };

@@ -137,7 +137,7 @@ fn paper(message: &Message<'_>, by: By, to: &mut Writer<'_>) -> Result<usize, Er
         return Err(Error::Unsupported(field));
     }
     let len = u16::try_from(payload.len()).map_err(|_| Error::TooLong)?;
-    let seconds = u32::try_from(time.0.div_euclid(1000)).map_err(|_| Error::Unsupported(Field::Time))?;
+    let seconds = u32::try_from(time.seconds()).map_err(|_| Error::Unsupported(Field::Time))?;
     to.put(&[0x01])?;
     to.put(&len.to_be_bytes())?;
     to.put(payload)?;
@@ -228,7 +228,7 @@ fn protected(
         to.head(cbor::MAP, claims)?;
         if message.time.is_known() {
             to.head(cbor::UNSIGNED, 6)?;
-            to.head(cbor::UNSIGNED, message.time.0.div_euclid(1000))?;
+            to.head(cbor::UNSIGNED, message.time.seconds())?;
         }
         if let Some(Number { epoch, sequence }) = message.number {
             to.head(cbor::UNSIGNED, 7)?;

@@ -107,6 +107,10 @@ pub enum Served {
 pub trait Forms {
     /// The form of the next envelope.
     fn form(&self) -> Form;
+    /// Whether detached envelopes go to the topic's `/$sig`, and not in the user property.
+    fn beside(&self) -> bool {
+        false
+    }
 }
 
 impl Forms for Form {
@@ -125,20 +129,31 @@ impl Forms for V1 {
     }
 }
 
-/// [`Form::V1`], or if so [`Form::Detached`].
-#[derive(Clone, Copy, Debug)]
-pub struct Apart(pub bool);
+/// [`Form::V1`] or [`Form::Detached`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Apart {
+    /// The payload is in the envelope.
+    Not,
+    /// The envelope is in the user property.
+    Property,
+    /// The envelope goes to the topic's `/$sig`.
+    Topic,
+}
 
 impl Forms for Apart {
     fn form(&self) -> Form {
-        if self.0 { Form::Detached } else { Form::V1 }
+        if *self == Apart::Not { Form::V1 } else { Form::Detached }
+    }
+
+    fn beside(&self) -> bool {
+        *self == Apart::Topic
     }
 }
 
 /// Everything that sealing needs. N: tags between checkpoints.
 #[derive(Debug)]
 pub struct Sealer<'a, F, G, K, const N: usize, E = Form> {
-    /// The form of its envelopes. `detached` goes into the user property, and needs MQTT 5.0.
+    /// The form of its envelopes. `detached` goes into the user property, which needs MQTT 5.0, or to `/$sig` ([`Forms::beside`]).
     pub form: E,
     /// The rules.
     pub policy: &'a Policy,
@@ -246,9 +261,14 @@ impl<'a, F: Flash, G: Flash, K: Keys, const N: usize, E: Forms> Sealer<'a, F, G,
         });
         let sent = sized.and_then(|(number, len)| {
             let apart = self.form.form() == Form::Detached;
+            let beside = self.form.beside();
             let seal =
                 |waiting: &Waiting<'_>, out: &mut [u8]| self.seal(waiting, by, key_id, number, now, out);
-            let sent = if apart { turn.send_detached(len, seal) } else { turn.send(len, seal) };
+            let sent = match (apart, beside) {
+                (false, _) => turn.send(len, seal),
+                (true, false) => turn.send_detached(len, seal),
+                (true, true) => turn.send_beside(len, seal),
+            };
             sent.map(|ticket| Served::Sent(ticket, by, number))
         });
         Some(sent.unwrap_or_else(|error| {

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use sealstone_mldsa::Level;
 use sealstone_mqtt::level::{Class, Policy};
 use sealstone_mqtt::provision::{CommanderKey, Key, Provision, Saying, Topics, first_key_id};
-use sealstone_mqtt::{Error, Field, Filter, Form, KeyId};
+use sealstone_mqtt::sealer::Apart;
+use sealstone_mqtt::{Error, Field, Filter, KeyId};
 
 fn topics(filters: &[(&str, Class)]) -> Vec<u8> {
     let mut bytes = Vec::new();
@@ -29,7 +30,7 @@ fn given<'a>(device: &'a str, topics: &'a [u8]) -> Provision<'a> {
         answer_ms: 30_000,
         interval_ms: 60_000,
         policy: Policy::INDUSTRIAL,
-        saying: Saying { form: Form::Detached, batch: 12, silence_s: 60, full_s: 3_600 },
+        saying: Saying { form: Apart::Property, batch: 12, silence_s: 60, full_s: 3_600 },
         topics: Topics::new(topics).unwrap(),
         commander: None,
     }
@@ -72,6 +73,11 @@ fn each_field_stands_where_the_format_says() {
     assert_eq!(page[181..187], [1, 12, 0, 60, 0x0e, 0x10]);
     assert_eq!(page[187..191], [1, 0, 0, b'7']);
     assert_eq!(page[191..194], [0; 3], "no commander");
+    for (form, byte) in [(Apart::Not, 0), (Apart::Property, 1), (Apart::Topic, 2)] {
+        let given = Provision { saying: Saying { form, ..Saying::PLAIN }, ..given("7", &[]) };
+        given.emit(&mut page).unwrap();
+        assert_eq!((page[181], Provision::parse(&page)), (byte, Ok(given)));
+    }
 }
 
 #[test]
@@ -111,8 +117,6 @@ fn another_version_is_said_to_be_one() {
 fn what_no_device_says_is_refused() {
     let mut page = [0; 512];
     for (saying, error) in [
-        (Saying { form: Form::Cose, ..Saying::PLAIN }, Error::Unsupported(Field::Form)),
-        (Saying { form: Form::Paper, ..Saying::PLAIN }, Error::Unsupported(Field::Form)),
         (Saying { batch: 0, ..Saying::PLAIN }, Error::NotCanonical),
         (Saying { batch: 65, ..Saying::PLAIN }, Error::NotCanonical),
         (Saying { silence_s: 2, full_s: 1, ..Saying::PLAIN }, Error::NotCanonical),

@@ -259,6 +259,58 @@ fn everything_arrives_over_a_line_that_breaks_anywhere() {
     }
 }
 
+/// The same for messages that take two packets: none is delivered before the broker has both, and neither is sent again once it was acknowledged.
+#[test]
+fn both_packets_of_a_message_arrive_over_a_line_that_breaks_anywhere() {
+    let (mut cuts, mut refused) = (0, 0);
+    for seed in 1..=60 {
+        let mut chance = Chance(seed);
+        let mut publisher = publisher::<2>(seven());
+        let mut broker = Broker::new();
+        let (mut wanted, mut gone, mut now) = (HashMap::new(), HashSet::new(), 0);
+        for round in 0..3_000u64 {
+            now += if round < 2_000 { chance.below(700) } else { 1_000 };
+            broker.at_once = if round < 2_000 { 1 + chance.below(60) as usize } else { usize::MAX };
+            if round < 2_000 && chance.below(40) == 0 && broker.left.is_none() {
+                broker.left = Some(chance.below(300) as usize);
+                cuts += 1;
+            }
+            broker.puback = if round < 2_000 && chance.below(30) == 0 { 0x87 } else { 0 };
+            if wanted.len() < 20 && chance.below(8) == 0 {
+                let payload = format!("{seed}.{round}.{}", "x".repeat(chance.below(60) as usize));
+                let ticket = publisher.push(&message(payload.as_bytes(), Qos::AtLeastOnce), |_, _| ());
+                wanted.extend(ticket.map(|ticket| (ticket, payload)));
+            }
+            match publisher.poll(now, chance.below(1 << 32) as u32, &mut broker) {
+                Some(Event::Delivered(ticket)) => {
+                    assert!(gone.insert(ticket), "{ticket:?} twice");
+                    let payload = &wanted[&ticket];
+                    for one in [payload.clone(), format!("sig of {payload}")] {
+                        assert!(broker.got.contains_key(one.as_bytes()), "{one}");
+                    }
+                }
+                Some(Event::Refused(ticket, 0x87)) => {
+                    assert!(gone.insert(ticket), "{ticket:?} twice");
+                    refused += 1;
+                }
+                Some(Event::Disconnected { cause, .. }) => assert_eq!(cause, Cause::Closed, "seed {seed}"),
+                _ => {}
+            }
+            if let Some(turn) = publisher.turn(now) {
+                let len = 7 + turn.message().unwrap().payload.len();
+                turn.send_beside(len, |message, out| {
+                    out.copy_from_slice(&[b"sig of ", message.payload].concat());
+                    Ok(len)
+                })
+                .unwrap();
+            }
+        }
+        assert_eq!(gone.len(), wanted.len(), "seed {seed}");
+        assert!(broker.order.iter().all(|one| one.len() < 100));
+    }
+    assert!(cuts > 100 && refused > 10, "{cuts} cuts, {refused} refused");
+}
+
 #[test]
 fn the_highest_class_goes_first_and_the_lowest_is_dropped_first() {
     let mut publisher = Publisher::new(seven(), leaked(240), leaked(128), leaked(64), [leaked(300)]);

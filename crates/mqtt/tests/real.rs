@@ -3,6 +3,8 @@
 //! Needs qemu-system-arm, mosquitto and the target thumbv7em-none-eabihf; `./dev test` installs them where it may.
 
 mod commands;
+#[cfg(feature = "std")]
+mod goes_on;
 mod saying;
 #[cfg(feature = "std")]
 mod tags;
@@ -274,6 +276,8 @@ struct Gateway {
     /// How many came, and how many beside their payload.
     came: usize,
     apart: usize,
+    /// The latest envelope on the `/$sig` of a topic.
+    sigs: HashMap<String, Vec<u8>>,
     /// Readings of each batch.
     batches: Vec<usize>,
     /// The value of each number that said it in full, and the numbers that "unchanged" named.
@@ -316,7 +320,12 @@ impl Gateway {
         if name.contains("/command") || name.ends_with("/confirmed") {
             return; // what devices are told
         }
-        let (apart, seal) = (seal.is_some(), seal.map(|text| saying::decoded(&text)).unwrap_or_default());
+        if let Some(topic) = name.strip_suffix("/$sig") {
+            self.sigs.insert(topic.to_owned(), bytes);
+            return;
+        }
+        let seal = seal.map(|text| saying::decoded(&text)).or_else(|| self.sigs.remove(name));
+        let (apart, seal) = (seal.is_some(), seal.unwrap_or_default());
         let envelope = match apart {
             true => Envelope::parse_detached(topic(name), &bytes, &seal),
             false => Envelope::parse(Form::V1, topic(name), &bytes),

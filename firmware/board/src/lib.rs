@@ -11,8 +11,10 @@ mod given;
 mod host;
 #[cfg(feature = "mps2-an386")]
 mod lan9118;
+mod memory;
 #[cfg(not(feature = "mps2-an386"))]
 mod uart;
+mod vectors;
 mod watermark;
 
 pub use clock::Clock;

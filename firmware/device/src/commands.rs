@@ -84,7 +84,9 @@ impl<'a> Commands<'a> {
             Event::Delivered(ticket) => rotation.delivered(&mut sealer.ring, *ticket, now)?,
             Event::Refused(ticket, _) => rotation.refused(*ticket, now),
             Event::Received(publish, payload) => {
-                let order = commander.take(publish.topic, payload, time);
+                // The board's clock counts whole seconds: a command that holds from this one on is not early.
+                let until = UnixMillis(if time.is_known() { time.0 + 999 } else { 0 });
+                let order = commander.take(publish.topic, payload, until);
                 let done = order.and_then(|order| obey(&order, rotation, sealer));
                 match done {
                     Err(Error::FlashFailed) => return Err(Error::FlashFailed),

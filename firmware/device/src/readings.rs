@@ -8,7 +8,7 @@ use sealstone_mqtt::level::{Class, TopicMap};
 use sealstone_mqtt::provision::Saying;
 use sealstone_mqtt::publisher::{Event, Publisher, Ticket, Waiting};
 use sealstone_mqtt::sealer::{Apart, Served};
-use sealstone_mqtt::{Error, Form, Kind, Topic, UnixMillis};
+use sealstone_mqtt::{Error, Kind, Topic, UnixMillis};
 
 /// Bytes for the readings of one message; when they are full it goes, however many were wanted.
 pub(crate) const MEMORY: usize = 1_024;
@@ -19,7 +19,7 @@ pub(crate) type Forms = Apart;
 
 /// The form of its envelopes.
 pub(crate) fn forms(saying: Saying) -> Forms {
-    Apart(saying.form == Form::Detached)
+    saying.form
 }
 
 pub(crate) struct Readings<'a> {

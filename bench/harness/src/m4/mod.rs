@@ -5,6 +5,7 @@
 //! computed is compared with what the engine computes here.
 
 mod budget;
+mod docs;
 mod elf;
 mod expected;
 mod lines;
@@ -14,6 +15,7 @@ mod table;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+pub(crate) use docs::write as write_docs;
 pub(crate) use table::{Row, text};
 
 use budget::Budget;
@@ -29,7 +31,10 @@ const RIVALS: [&str; 3] = ["libcrux", "ml-dsa", "fips204"];
 /// a timer that counts single instructions.
 const COUNTERS: &str = "firmware/target/mps2/thumbv7em-none-eabihf";
 const PROFILES: &str = "firmware/target/netduino/thumbv7em-none-eabihf";
-const EXAM: &str = "firmware/target/exam/thumbv7em-none-eabihf/release/exam";
+const EXAMS: [&str; 2] = [
+    "firmware/target/exam/thumbv7em-none-eabihf/release/exam",
+    "firmware/target/exam/thumbv7em-none-eabihf/small/exam",
+];
 /// The compiler's settings for speed and for flash, and the group of rows of each.
 const SETTINGS: [(&str, &str); 2] = [("release", "m4"), ("small", "m4-s")];
 /// What is built for flash: one level, all of them, and the device of `firmware/device`: what signs and publishes, without and with lines to the
@@ -59,7 +64,8 @@ pub(crate) struct Outcome {
 /// Runs everything that is built. Errors: a program that is missing or fails, an answer that is not ours.
 pub(crate) fn measure(root: &Path, rivals: bool) -> Result<Outcome, String> {
     let expected = Expected::compute();
-    let exam = Lines::run("netduinoplus2", &root.join(EXAM))?;
+    let [exam, small] = EXAMS.map(|program| Lines::run("netduinoplus2", &root.join(program)));
+    let (exam, small) = (exam?, small?);
     let mut others = Vec::new();
     for name in RIVALS.into_iter().filter(|_| rivals) {
         let program = root.join(THEIRS).join(name);
@@ -85,7 +91,8 @@ pub(crate) fn measure(root: &Path, rivals: bool) -> Result<Outcome, String> {
     let rows: Vec<Row> =
         values.into_iter().map(|(name, ours)| row(name, ours, &others, &budget, &expected)).collect();
     let over = budget.over(&rows);
-    Ok(Outcome { rows, methods: exam.methods(), compared: exam.sum("compared"), over })
+    let compared = exam.sum("compared") + small.sum("compared");
+    Ok(Outcome { rows, methods: exam.methods(), compared, over })
 }
 
 /// A rival that ran.

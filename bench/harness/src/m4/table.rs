@@ -24,9 +24,13 @@ impl Row {
         self.theirs.iter().min_by(|a, b| a.1.total_cmp(&b.1))
     }
 
+    /// Whether it is instructions, and not bytes.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.name.starts_with("m4/") || self.name.starts_with("m4-s/")
+    }
+
     fn unit(&self) -> &'static str {
-        let counted = self.name.starts_with("m4/") || self.name.starts_with("m4-s/");
-        if counted { "instructions" } else { "bytes" }
+        if self.is_counted() { "instructions" } else { "bytes" }
     }
 
     /// For a machine; the names of the members are those of `./dev bench engine`.

@@ -147,6 +147,9 @@ pub(crate) fn place(directory: &Path, device: &str) -> PathBuf {
 /// The file of the directory that has a device's entry.
 pub(crate) fn find(directory: &Path, device: &str) -> Result<PathBuf, Error> {
     let own = place(directory, device);
+    if own == directory {
+        return Ok(own);
+    }
     let mut files = vec![own.clone()];
     if directory.is_dir() {
         let listed = fs::read_dir(directory).and_then(|listed| listed.collect::<Result<Vec<_>, _>>());

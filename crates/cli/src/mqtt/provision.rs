@@ -10,7 +10,8 @@ use sealstone_mldsa::{Level, OsRandom, Randomness as _};
 use sealstone_mqtt::gateway::directory::{Entry, KeyEntry, StateName};
 use sealstone_mqtt::level::{Band, Class, Policy};
 use sealstone_mqtt::provision::{Key, Provision, Saying, Topics, first_key_id};
-use sealstone_mqtt::{Form, KeyId, Topic};
+use sealstone_mqtt::sealer::Apart;
+use sealstone_mqtt::{KeyId, Topic};
 use serde_json::json;
 use zeroize::Zeroizing;
 
@@ -70,8 +71,8 @@ pub(crate) struct Options {
     /// How the device weighs energy, memory and heat
     #[arg(long, value_enum, default_value_t = Preset::Battery)]
     preset: Preset,
-    /// The form of its envelopes: v1, or detached in a user property, which leaves payloads as they are and needs MQTT 5
-    #[arg(long, value_name = "FORM", default_value = "v1", value_parser = ["v1", "detached"])]
+    /// The form of its envelopes: v1; or detached, which leaves payloads as they are, in a user property of MQTT 5 or on the topic's /$sig
+    #[arg(long, value_name = "FORM", default_value = "v1", value_parser = ["v1", "detached", "detached-topic"])]
     form: String,
     /// Readings of the class low in one message, 1 to 64
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u8).range(1..=i64::from(Saying::BATCH_MAX)))]
@@ -204,7 +205,11 @@ const MAC_KEY_ID: KeyId = KeyId(1);
 
 /// How the device says its readings.
 fn saying(options: &Options) -> Result<Saying, Error> {
-    let form = if options.form == "detached" { Form::Detached } else { Form::V1 };
+    let form = match options.form.as_str() {
+        "detached" => Apart::Property,
+        "detached-topic" => Apart::Topic,
+        _ => Apart::Not,
+    };
     let mut saying = Saying { form, batch: options.batch, ..Saying::PLAIN };
     if let Some(unchanged) = options.unchanged {
         let seconds = |time: Duration| u16::try_from(time.as_secs()).ok().filter(|seconds| *seconds > 0);

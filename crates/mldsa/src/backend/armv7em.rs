@@ -213,5 +213,8 @@ static RC: [u64; 24] = {
 /// `state` points to 25 words that belong to the caller, `rc` to 24, which end at `end`.
 #[unsafe(naked)]
 unsafe extern "C" fn permute(state: *mut u64, rc: *const u64, end: *const u64) {
-    core::arch::naked_asm!(include_str!("armv7em/keccak.s"), options(raw))
+    #[cfg(not(compact))]
+    core::arch::naked_asm!(include_str!("armv7em/keccak.s"), options(raw));
+    #[cfg(compact)]
+    core::arch::naked_asm!(include_str!("armv7em/keccak_compact.s"), options(raw))
 }

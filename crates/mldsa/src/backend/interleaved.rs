@@ -5,7 +5,8 @@
 ///
 /// The number of a bit has six bits itself, the highest of which says in which half it lies. To be turned by one place
 /// that number has its highest bit exchanged with each of the others, from above.
-#[inline(always)]
+#[cfg_attr(compact, inline(never))]
+#[cfg_attr(not(compact), inline(always))]
 pub(crate) const fn inward(lane: u64) -> u64 {
     let halves = exchange::<16>((lane as u32, (lane >> 32) as u32), 0x0000_ffff);
     let halves = exchange::<8>(halves, 0x00ff_00ff);
@@ -16,7 +17,8 @@ pub(crate) const fn inward(lane: u64) -> u64 {
 }
 
 /// The reverse.
-#[inline(always)]
+#[cfg_attr(compact, inline(never))]
+#[cfg_attr(not(compact), inline(always))]
 pub(crate) const fn outward(lane: u64) -> u64 {
     let halves = exchange::<1>((lane as u32, (lane >> 32) as u32), 0x5555_5555);
     let halves = exchange::<2>(halves, 0x3333_3333);

@@ -108,6 +108,9 @@ pub(crate) trait Lanes:
     const DOT: Option<Dot> = None;
     /// The sums of `add_times_ball`, likewise.
     const SUM_WINDOWS: Option<SumWindows> = None;
+    /// Whether the room's code shall be short rather than quick: numbers are packed one by one with their width as a value, and
+    /// transforms go one layer a pass. For one lane.
+    const COMPACT: bool = false;
 
     /// The coefficients as cells of N.
     fn cells(w: &[i32]) -> &[Self::Cell];

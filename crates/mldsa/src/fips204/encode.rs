@@ -1,6 +1,6 @@
 //! Algorithms 20 to 28: keys, signatures and w1 as bytes.
 
-use super::params::{Array, D, Params, Q};
+use super::params::{Array, D, Params, Q, Set};
 use super::ring::Poly;
 use crate::backend::{Coeffs, PLACES, Room};
 use crate::ct::{Wipe, Wiped};
@@ -98,23 +98,23 @@ pub(crate) struct SkBytes<'a> {
 }
 
 impl<'a> SkBytes<'a> {
-    /// Shapes: sk of `SK_LEN` bytes.
-    pub(crate) fn of<P: Params>(sk: &'a [u8]) -> Self {
+    /// Shapes: sk of as many bytes as the set's keys have.
+    pub(crate) fn of(p: &Set, sk: &'a [u8]) -> Self {
         let (rho, rest) = split::<32>(sk);
         let (k, rest) = split::<32>(rest);
         let (tr, rest) = split::<64>(rest);
-        let (s1, rest) = rest.split_at(secret_len::<P>() * P::L);
-        let (s2, t0) = rest.split_at(secret_len::<P>() * P::K);
+        let (s1, rest) = rest.split_at(p.secret_len() * p.l);
+        let (s2, t0) = rest.split_at(p.secret_len() * p.k);
         SkBytes { rho, k, tr, s1, s2, t0 }
     }
 
     /// Whether all coefficients of s1 and s2 are in [-η, η]: what Algorithm 25 leaves to its caller. `poly` is left as it
     /// then is.
-    pub(crate) fn is_in_range<P: Params>(&self, room: Room, poly: &mut Coeffs) -> bool {
-        let secrets = self.s1.chunks_exact(secret_len::<P>()).chain(self.s2.chunks_exact(secret_len::<P>()));
+    pub(crate) fn is_in_range(&self, room: Room, p: &Set, poly: &mut Coeffs) -> bool {
+        let secrets = self.s1.chunks_exact(p.secret_len()).chain(self.s2.chunks_exact(p.secret_len()));
         secrets.fold(true, |ok, bytes| {
-            room.bit_unpack(P::ETA_BITS, P::ETA, bytes, poly);
-            room.norm_below(poly, P::ETA + 1) & ok
+            room.bit_unpack(p.eta_bits, p.eta, bytes, poly);
+            room.norm_below(poly, p.eta + 1) & ok
         })
     }
 }
@@ -130,36 +130,26 @@ pub(crate) struct SkBytesMut<'a> {
 }
 
 impl<'a> SkBytesMut<'a> {
-    /// Shapes: sk of `SK_LEN` bytes.
-    pub(crate) fn of<P: Params>(sk: &'a mut [u8]) -> Self {
+    /// Shapes: sk of as many bytes as the set's keys have.
+    pub(crate) fn of(p: &Set, sk: &'a mut [u8]) -> Self {
         let (rho, rest) = split_mut::<32>(sk);
         let (k, rest) = split_mut::<32>(rest);
         let (tr, rest) = split_mut::<64>(rest);
-        let (s1, rest) = rest.split_at_mut(secret_len::<P>() * P::L);
-        let (s2, t0) = rest.split_at_mut(secret_len::<P>() * P::K);
+        let (s1, rest) = rest.split_at_mut(p.secret_len() * p.l);
+        let (s2, t0) = rest.split_at_mut(p.secret_len() * p.k);
         SkBytesMut { rho, k, tr, s1, s2, t0 }
     }
 
     /// The places of the polynomials of s1, then of s2.
-    pub(crate) fn s1_s2<P: Params>(&mut self) -> impl Iterator<Item = &mut [u8]> {
-        let len = secret_len::<P>();
+    pub(crate) fn s1_s2(&mut self, p: &Set) -> impl Iterator<Item = &mut [u8]> {
+        let len = p.secret_len();
         self.s1.chunks_exact_mut(len).chain(self.s2.chunks_exact_mut(len))
     }
-}
-
-/// Bytes of a polynomial of s1 or s2.
-pub(crate) fn secret_len<P: Params>() -> usize {
-    32 * P::ETA_BITS as usize
 }
 
 /// ρ, and t1, 320 bytes a polynomial: Algorithm 23 without unpacking. Shapes: pk of `PK_LEN` bytes.
 pub(crate) fn pk_bytes(pk: &[u8]) -> (&[u8; 32], &[u8]) {
     split(pk)
-}
-
-/// Bytes of a polynomial of z.
-pub(crate) fn z_len<P: Params>() -> usize {
-    32 * P::Z_BITS as usize
 }
 
 /// σ = c̃ || z || h.
@@ -230,24 +220,24 @@ pub(crate) fn hint_row_pack(
 /// FIPS 204, Algorithm 21, HintBitUnpack.
 fn hint_bit_unpack<P: Params>(y: &[u8], h: &mut P::K_<Poly>) -> Option<()> {
     for (i, h) in h.as_mut().iter_mut().enumerate() {
-        for &place in hint_row::<P>(y, i)? {
+        for &place in hint_row(P::OMEGA, y, i)? {
             h.0[usize::from(place)] = 1;
         }
     }
-    hint_ends_in_zeros::<P>(y).then_some(())
+    hint_ends_in_zeros(P::OMEGA, y).then_some(())
 }
 
 /// The places of row i, rising; `None` where its counts or its places are malformed.
-pub(crate) fn hint_row<P: Params>(y: &[u8], i: usize) -> Option<&[u8]> {
-    let (places, counts) = y.split_at_checked(P::OMEGA)?;
+pub(crate) fn hint_row(omega: usize, y: &[u8], i: usize) -> Option<&[u8]> {
+    let (places, counts) = y.split_at_checked(omega)?;
     let first = if i == 0 { 0 } else { *counts.get(i - 1)? };
     let row = places.get(usize::from(first)..usize::from(*counts.get(i)?))?;
     row.is_sorted_by(|one, next| one < next).then_some(row)
 }
 
 /// Whether nothing but zeros follows the last place.
-pub(crate) fn hint_ends_in_zeros<P: Params>(y: &[u8]) -> bool {
-    let (places, counts) = y.split_at(P::OMEGA);
+pub(crate) fn hint_ends_in_zeros(omega: usize, y: &[u8]) -> bool {
+    let (places, counts) = y.split_at(omega);
     let last = counts.last().map_or(0, |count| usize::from(*count));
     places.get(last..).is_some_and(|rest| rest.iter().all(|place| *place == 0))
 }

@@ -86,6 +86,8 @@ pub trait Params: Copy + Send + Sync + 'static {
     type K_<T: Element>: Array<T> + Element;
     /// `[T; l]`.
     type L_<T: Element>: Array<T> + Element;
+    /// `[T; k·l]`.
+    type KL_<T: Element>: Array<T> + Element;
     /// An encoded public key.
     type Pk: Array<u8> + Element;
     /// An encoded expanded private key.
@@ -99,11 +101,61 @@ pub trait Params: Copy + Send + Sync + 'static {
     const LENGTHS_AGREE: () = assert!(
         <Self::K_<[u8; 1]> as Array<[u8; 1]>>::LEN == Self::K
             && <Self::L_<[u8; 1]> as Array<[u8; 1]>>::LEN == Self::L
+            && <Self::KL_<[u8; 1]> as Array<[u8; 1]>>::LEN == Self::K * Self::L
             && <Self::Pk as Array<u8>>::LEN == Self::PK_LEN
             && <Self::Sk as Array<u8>>::LEN == Self::SK_LEN
             && <Self::Sig as Array<u8>>::LEN == Self::SIG_LEN
             && <Self::CTilde as Array<u8>>::LEN == Self::C_TILDE_LEN
     );
+}
+
+/// One column of Table 1 as a value, for code that stands once for all of them. What a letter means, [`Params`] says.
+#[derive(Clone, Copy)]
+pub(crate) struct Set {
+    pub(crate) k: usize,
+    pub(crate) l: usize,
+    pub(crate) eta: i32,
+    pub(crate) tau: usize,
+    pub(crate) gamma1: i32,
+    pub(crate) gamma2: i32,
+    pub(crate) beta: i32,
+    pub(crate) omega: usize,
+    pub(crate) eta_bits: u32,
+    pub(crate) z_bits: u32,
+    pub(crate) w1_bits: u32,
+    pub(crate) c_tilde_len: usize,
+}
+
+impl Set {
+    /// The column of a parameter set.
+    pub(crate) const fn of<P: Params>() -> &'static Self {
+        const {
+            &Set {
+                k: P::K,
+                l: P::L,
+                eta: P::ETA,
+                tau: P::TAU,
+                gamma1: P::GAMMA1,
+                gamma2: P::GAMMA2,
+                beta: P::BETA,
+                omega: P::OMEGA,
+                eta_bits: P::ETA_BITS,
+                z_bits: P::Z_BITS,
+                w1_bits: P::W1_BITS,
+                c_tilde_len: P::C_TILDE_LEN,
+            }
+        }
+    }
+
+    /// Bytes of a polynomial of s1 or s2.
+    pub(crate) const fn secret_len(&self) -> usize {
+        32 * self.eta_bits as usize
+    }
+
+    /// Bytes of a polynomial of z.
+    pub(crate) const fn z_len(&self) -> usize {
+        32 * self.z_bits as usize
+    }
 }
 
 /// ML-DSA-44, security category 2.
@@ -128,6 +180,7 @@ impl Params for MlDsa44 {
     const OMEGA: usize = 80;
     type K_<T: Element> = [T; 4];
     type L_<T: Element> = [T; 4];
+    type KL_<T: Element> = [T; 16];
     type Pk = [u8; 1312];
     type Sk = [u8; 2560];
     type Sig = [u8; 2420];
@@ -146,6 +199,7 @@ impl Params for MlDsa65 {
     const OMEGA: usize = 55;
     type K_<T: Element> = [T; 6];
     type L_<T: Element> = [T; 5];
+    type KL_<T: Element> = [T; 30];
     type Pk = [u8; 1952];
     type Sk = [u8; 4032];
     type Sig = [u8; 3309];
@@ -164,6 +218,7 @@ impl Params for MlDsa87 {
     const OMEGA: usize = 75;
     type K_<T: Element> = [T; 8];
     type L_<T: Element> = [T; 7];
+    type KL_<T: Element> = [T; 56];
     type Pk = [u8; 2592];
     type Sk = [u8; 4896];
     type Sig = [u8; 4627];

@@ -37,7 +37,7 @@ pub(crate) type BallBlock = [u8; H_BLOCK];
 ///
 /// Shapes: c_tilde λ/4 bytes; block the first bytes of H(c_tilde); c in R_q.
 /// Time: shows c_tilde, which the signature shows; see SECURITY.md for attempts that are rejected.
-pub(crate) fn sample_in_ball<P: Params>(room: Room, c_tilde: &[u8], block: &BallBlock, c: &mut Coeffs) {
+pub(crate) fn sample_in_ball(room: Room, tau: usize, c_tilde: &[u8], block: &BallBlock, c: &mut Coeffs) {
     let (s, first) = block.split_at(8);
     let mut signs = s.first_chunk().map_or(0, |s| u64::from_le_bytes(*s));
     let mut first = first.iter().copied();
@@ -49,7 +49,7 @@ pub(crate) fn sample_in_ball<P: Params>(room: Room, c_tilde: &[u8], block: &Ball
         })
     };
     *c = [0; 256];
-    for i in 256 - P::TAU..256 {
+    for i in 256 - tau..256 {
         let j = loop {
             let j = usize::from(next());
             if j <= i {

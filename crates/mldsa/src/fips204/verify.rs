@@ -84,7 +84,7 @@ fn recommit<P: ParameterSet>(
     }
     // 8: c ← SampleInBall(c̃)
     let (mut w, mut c_hat) = (Poly::ZERO, NttPoly::ZERO);
-    sample_in_ball::<P>(room, c_tilde.as_ref(), block, &mut w.0);
+    sample_in_ball(room, P::TAU, c_tilde.as_ref(), block, &mut w.0);
     w.ntt(room, &mut c_hat);
     // 9: w'approx ← NTT⁻¹(Â ∘ NTT(z) − NTT(c) ∘ NTT(t1·2^d))
     let mut z_hat = P::L_::<NttPoly>::ZERO;

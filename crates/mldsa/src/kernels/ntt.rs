@@ -145,6 +145,9 @@ pub(crate) fn ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     if let Some([ntt, _]) = V::TRANSFORMS {
         return ntt(w);
     }
+    if V::COMPACT {
+        return ntt_compactly::<V>(room, w);
+    }
     let mut layer = 0;
     if across::<V>() & 1 == 1 {
         one_layer::<V>(room, w, layer);
@@ -171,6 +174,9 @@ pub(crate) fn inv_ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     if let Some([_, inv_ntt]) = V::TRANSFORMS {
         return inv_ntt(w);
     }
+    if V::COMPACT {
+        return inv_ntt_compactly::<V>(room, w);
+    }
     inv_last_layers::<V>(room, w);
     let mut layer = across::<V>() - 2;
     if layer & 1 == 1 {
@@ -183,6 +189,44 @@ pub(crate) fn inv_ntt<V: Lanes>(room: V::Room, w: &mut Coeffs) {
     }
     inv_first_layers::<V>(room, w);
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
+}
+
+/// `ntt` one layer a pass, as Algorithm 41 has it.
+#[inline(always)]
+fn ntt_compactly<V: Lanes>(room: V::Room, w: &mut Coeffs) {
+    for layer in 0..8 {
+        one_layer::<V>(room, w, layer);
+    }
+    let (half, q) = (V::splat(room, 1 << 22), V::splat(room, Q));
+    for cell in V::cells_mut(w) {
+        canonical(V::load(room, cell), half, q).store(cell);
+    }
+}
+
+/// `inv_ntt` one layer a pass, as Algorithm 42 has it: with the zetas of `ntt`, from the last one back.
+#[inline(always)]
+fn inv_ntt_compactly<V: Lanes>(room: V::Room, w: &mut Coeffs) {
+    for layer in (0..8).rev() {
+        for (group, halves) in halves::<V>(w, layer) {
+            let m = ((3 << layer) - 1 - group) & 255;
+            let zeta = Zeta::splat(room, ZETAS[m], ZETA_QUOTIENTS[m]);
+            for (a, b) in halves {
+                let (x, y) = (V::load(room, a), V::load(room, b));
+                (x + y).store(a);
+                zeta.times(room, y - x).store(b);
+            }
+        }
+    }
+    let (f, q) = (Zeta::splat(room, F, F.wrapping_mul(QINV)), V::splat(room, Q));
+    for cell in V::cells_mut(w) {
+        f.times(room, V::load(room, cell)).add_q_if_negative(q).store(cell);
+    }
+}
+
+/// x - ⌊x / 2^23⌉·q: for |x| < 9q the rest is below 2^22 + 9·2^13 < q; and q more where that is negative. `half` is 2^22.
+#[inline(always)]
+fn canonical<V: Lanes>(x: V, half: V, q: V) -> V {
+    (x - (x + half).sar::<23>().mul_low(q)).add_q_if_negative(q)
 }
 
 /// (a, b) -> (a + ζb, a - ζb): steps 10 to 12 of Algorithm 41.
@@ -366,11 +410,9 @@ fn last_layers<V: Lanes>(room: V::Room, w: &mut Coeffs) {
         let [a, b, c, d] = four(room, [x[0], x[1], x[2], x[3]], three(room, FORWARD, group));
         let [e, f, g, h] = four(room, [x[4], x[5], x[6], x[7]], three(room, FORWARD, group + 1));
         let pairs = within(room, [(a, b), (c, d), (e, f), (g, h)], 4 * i);
-        // x - ⌊x / 2^23⌉·q: for |x| < 9q the rest is below 2^22 + 9·2^13 < q.
-        let reduce = |x: V| (x - (x + half).sar::<23>().mul_low(q)).add_q_if_negative(q);
         for ((a, b), cells) in pairs.into_iter().zip(cells.as_chunks_mut::<2>().0) {
-            reduce(a).store(&mut cells[0]);
-            reduce(b).store(&mut cells[1]);
+            canonical(a, half, q).store(&mut cells[0]);
+            canonical(b, half, q).store(&mut cells[1]);
         }
     }
 }
@@ -496,5 +538,32 @@ impl<V: Lanes> Within<V> {
             stride >>= 1;
         }
         ordered
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Q, inv_ntt, inv_ntt_compactly, ntt, ntt_compactly};
+    use crate::backend::{Coeffs, ONE_LANE};
+
+    #[test]
+    fn one_layer_a_pass_is_the_same_transform() {
+        let edges = [
+            |_| 0,
+            |_| Q - 1,
+            |i| (Q - 1) * (i & 1),
+            |i: i32| i.wrapping_mul(0x9e37_79b1_u32 as i32).rem_euclid(Q),
+        ];
+        for value in edges {
+            let w: Coeffs = core::array::from_fn(|i| value(i as i32));
+            let (mut quick, mut compact) = (w, w);
+            ntt::<i32>(ONE_LANE, &mut quick);
+            ntt_compactly::<i32>(ONE_LANE, &mut compact);
+            assert_eq!(quick, compact);
+            let (mut quick, mut compact) = (w, w);
+            inv_ntt::<i32>(ONE_LANE, &mut quick);
+            inv_ntt_compactly::<i32>(ONE_LANE, &mut compact);
+            assert_eq!(quick, compact);
+        }
     }
 }

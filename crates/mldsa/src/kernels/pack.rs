@@ -76,6 +76,52 @@ pub(crate) fn unpack_eight<const BITS: u32>(bytes: &[u8]) -> [i32; 8] {
     })
 }
 
+/// `b + sign·x` of each coefficient, q more where that is negative, in `bits` bits: `write`, one number after the other and with
+/// the width as a value, for rooms that are compact.
+///
+/// Bounds: bits <= 24; sign 1 or -1; numbers in [0, 2^bits).
+/// Time: depends on `bits` alone.
+#[inline(never)]
+fn write_compactly(bits: u32, (b, sign): (i32, i32), w: &Coeffs, out: &mut [u8]) {
+    debug_assert_eq!(out.len(), 32 * bits as usize);
+    let mut out = out.iter_mut();
+    // Bits that are not yet a byte: fewer than 8, and a number's above them.
+    let (mut word, mut held) = (0, 0);
+    for x in w {
+        word |= (b + sign * x).add_q_if_negative(Q) << held;
+        held += bits;
+        while held >= 8 {
+            if let Some(byte) = out.next() {
+                *byte = word as u8;
+            }
+            word >>= 8;
+            held -= 8;
+        }
+    }
+}
+
+/// `b + sign·x` of each number of `bits` bits, q more where that is negative: `read`, in the same way.
+///
+/// Shapes: v of as many bytes as the numbers take.
+/// Bounds: bits <= 24; sign 1 or -1; out canonical, in [0, q), for b < q, but for 24 bits, which are taken as they are.
+/// Time: depends on `bits` alone.
+#[inline(never)]
+pub(crate) fn read_compactly(bits: u32, (b, sign): (i32, i32), v: &[u8], out: &mut [i32]) {
+    debug_assert_eq!(8 * v.len(), out.len() * bits as usize);
+    let mut bytes = v.iter();
+    // Bits that are not yet a number: fewer than `bits`, and a byte's above them.
+    let (mut word, mut held) = (0, 0);
+    for x in out {
+        while held < bits {
+            word |= i32::from(*bytes.next().unwrap_or(&0)) << held;
+            held += 8;
+        }
+        *x = (b + sign * (word & ((1 << bits) - 1))).add_q_if_negative(Q);
+        word >>= bits;
+        held -= bits;
+    }
+}
+
 /// `by_width!(bits, f(arguments), 4, 6)`: f::<V, 4> or f::<V, 6>, whichever bits says.
 macro_rules! by_width {
     (@call $f:ident, $width:literal, ($($arg:expr),*)) => {
@@ -95,6 +141,9 @@ macro_rules! by_width {
 /// Bounds: bits in {4, 6, 10} (w1 at γ2 = (q-1)/32, at (q-1)/88; t1), and 24 (polynomials that a small memory keeps).
 #[inline(always)]
 pub(crate) fn simple_bit_pack<V: Lanes>(room: V::Room, bits: u32, w: &Coeffs, out: &mut [u8]) {
+    if V::COMPACT {
+        return write_compactly(bits, (0, 1), w, out);
+    }
     if bits == 24 {
         return write::<i32, 24>(ONE_LANE, w, |x| x, out);
     }
@@ -107,6 +156,9 @@ pub(crate) fn simple_bit_pack<V: Lanes>(room: V::Room, bits: u32, w: &Coeffs, ou
 /// Bounds: bits in {3, 4, 13, 18, 20} (η = 2, η = 4, t0, γ1 = 2^17, γ1 = 2^19); w canonical, in [0, q).
 #[inline(always)]
 pub(crate) fn bit_pack<V: Lanes>(room: V::Room, bits: u32, b: i32, w: &Coeffs, out: &mut [u8]) {
+    if V::COMPACT {
+        return write_compactly(bits, (b, -1), w, out);
+    }
     let (b, q) = (V::splat(room, b), V::splat(room, Q));
     by_width!(bits, write(room, w, |x| (b - x).add_q_if_negative(q), out), 3, 4, 13, 18, 20)
 }
@@ -117,6 +169,9 @@ pub(crate) fn bit_pack<V: Lanes>(room: V::Room, bits: u32, b: i32, w: &Coeffs, o
 /// Bounds: bits in {4, 6, 10, 24}, as above.
 #[inline(always)]
 pub(crate) fn simple_bit_unpack<V: Lanes>(room: V::Room, bits: u32, v: &[u8], out: &mut Coeffs) {
+    if V::COMPACT {
+        return read_compactly(bits, (0, 1), v, out);
+    }
     by_width!(bits, read(room, v, |x| x, out), 4, 6, 10, 24)
 }
 
@@ -126,6 +181,57 @@ pub(crate) fn simple_bit_unpack<V: Lanes>(room: V::Room, bits: u32, v: &[u8], ou
 /// For η = 2 and η = 4 malformed input gives values below -η, which the caller checks (the standard's warning there).
 #[inline(always)]
 pub(crate) fn bit_unpack<V: Lanes>(room: V::Room, bits: u32, b: i32, v: &[u8], out: &mut Coeffs) {
+    if V::COMPACT {
+        return read_compactly(bits, (b, -1), v, out);
+    }
     let (b, q) = (V::splat(room, b), V::splat(room, Q));
     by_width!(bits, read(room, v, |x| (b - x).add_q_if_negative(q), out), 3, 4, 13, 18, 20)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        ONE_LANE, Q, bit_pack, bit_unpack, read_compactly, simple_bit_pack, simple_bit_unpack,
+        write_compactly,
+    };
+
+    /// Numbers of so many bits, among them the least and the greatest.
+    fn numbers(bits: u32) -> [i32; 256] {
+        core::array::from_fn(|i| match i & 7 {
+            0 => 0,
+            1 => (1 << bits) - 1,
+            _ => (i as i32).wrapping_mul(0x9e37_79b1_u32 as i32) >> 7 & ((1 << bits) - 1),
+        })
+    }
+
+    #[test]
+    fn the_compact_way_writes_the_same_bytes() {
+        for bits in [4, 6, 10, 24] {
+            let (w, len) = (numbers(bits), 32 * bits as usize);
+            let (mut quick, mut compact) = ([0; 768], [0; 768]);
+            simple_bit_pack::<i32>(ONE_LANE, bits, &w, &mut quick[..len]);
+            write_compactly(bits, (0, 1), &w, &mut compact[..len]);
+            assert_eq!(quick, compact, "{bits} bits");
+            let (mut there, mut back) = ([0; 256], [0; 256]);
+            simple_bit_unpack::<i32>(ONE_LANE, bits, &quick[..len], &mut there);
+            read_compactly(bits, (0, 1), &quick[..len], &mut back);
+            assert_eq!((there, back), (w, w), "{bits} bits");
+        }
+    }
+
+    #[test]
+    fn the_compact_way_writes_the_same_bytes_of_signed_numbers() {
+        for (bits, b) in [(3, 2), (4, 4), (13, 1 << 12), (18, 1 << 17), (20, 1 << 19)] {
+            let w = numbers(bits).map(|x| (b - x) + (Q & ((b - x) >> 31)));
+            let len = 32 * bits as usize;
+            let (mut quick, mut compact) = ([0; 768], [0; 768]);
+            bit_pack::<i32>(ONE_LANE, bits, b, &w, &mut quick[..len]);
+            write_compactly(bits, (b, -1), &w, &mut compact[..len]);
+            assert_eq!(quick, compact, "{bits} bits");
+            let (mut there, mut back) = ([0; 256], [0; 256]);
+            bit_unpack::<i32>(ONE_LANE, bits, b, &quick[..len], &mut there);
+            read_compactly(bits, (b, -1), &quick[..len], &mut back);
+            assert_eq!((there, back), (w, w), "{bits} bits");
+        }
+    }
 }

@@ -170,6 +170,8 @@ pub struct Policy {
     pub forms: Vec<FormName>,
     /// Messages without a time, from devices without a clock.
     pub no_clock: Choice,
+    /// How long a payload and its signature on `<topic>/$sig` wait for each other, in milliseconds; 0: neither waits.
+    pub pair_within_ms: u32,
     /// Messages that the broker kept for new subscribers.
     pub retained: Choice,
     /// Messages whose number is good and whose time is over.
@@ -527,6 +529,7 @@ impl Default for Policy {
             failures_per_minute: const { NonZeroU32::new(60).unwrap() },
             forms: vec![FormName::V1, FormName::Cose, FormName::Detached, FormName::Paper],
             no_clock: Choice::Mark,
+            pair_within_ms: 0,
             retained: Choice::Mark,
             stale: Choice::Refuse,
             tags: None,

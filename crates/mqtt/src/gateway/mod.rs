@@ -22,6 +22,7 @@ pub mod link;
 pub mod metrics;
 mod observe;
 pub mod page;
+mod pair;
 mod reason;
 pub mod run;
 pub mod state;

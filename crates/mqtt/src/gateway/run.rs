@@ -4,6 +4,8 @@
 //! Each turn of the loop takes what came, settles what is decided in the order of arrival, commits all of it at once, and only then
 //! writes: copies, dead letters, acknowledgements. So nothing is acknowledged that is not on the disk.
 
+mod apart;
+
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
@@ -18,6 +20,7 @@ use super::error::plain;
 use super::inbox::{Inbox, Mail, News};
 use super::link::{Connection, Options, Welcome, Writer};
 use super::observe::{Event, Observer};
+use super::pair::Pairs;
 use super::reason::Reason;
 use super::state::Store;
 use super::tags::Tally;
@@ -96,6 +99,8 @@ impl Gateway {
         let workers = Workers::start(threads, keys, move |answers| inbox.answer(answers))
             .map_err(|cause| Error::data(&self.config.data_dir, format!("no thread: {cause}")))?;
         observer.note(&Event::Started { devices: directory.len(), owed: store.outbox_len() });
+        let judge = Judge { rules: &rules, directory: &directory };
+        let pairs = Pairs::new(self.config.policy.pair_within_ms.into(), &judge, store.halves());
         let mut turn = Turn {
             config: &self.config,
             rules: &rules,
@@ -117,6 +122,7 @@ impl Gateway {
             dead_letters: Budget::new(self.config.topics.dead_letters_per_second.get(), 1000),
             alerts: Alerts::new(&self.config.alerts),
             looked_at: UnixMillis(0),
+            pairs,
             out: Vec::new(),
         };
         std::thread::scope(|scope| {
@@ -201,6 +207,8 @@ struct Turn<'a> {
     alerts: Alerts,
     /// When it last looked for tags that nothing has named.
     looked_at: UnixMillis,
+    /// Payloads and signatures that came apart.
+    pairs: Pairs,
     /// To be written after the commit.
     out: Vec<Packet>,
 }
@@ -223,6 +231,10 @@ enum Outcome {
     Refused(Reason),
     Release,
     Verified(Box<Verified>),
+    /// Half of a message, which waits for the other.
+    Waits,
+    /// One message together with the half of this number.
+    Whole(u64, Box<Verified>),
 }
 
 impl Turn<'_> {
@@ -235,7 +247,10 @@ impl Turn<'_> {
             }
             for news in news {
                 match news {
-                    News::Up(writer, welcome) => self.up(writer, &welcome),
+                    News::Up(writer, welcome) => {
+                        self.up(writer, &welcome);
+                        self.pairs.renew(now());
+                    }
                     News::Down(what) => self.down(&what),
                     News::Packet(packet) => self.packet(packet)?,
                 }
@@ -258,6 +273,9 @@ impl Turn<'_> {
             }
             self.settle(now())?;
             self.overdue(now());
+            if ending.is_none() {
+                self.unpaired(now())?;
+            }
             if self.store.must_commit() || ending.is_some() {
                 self.store.commit(now())?;
             }
@@ -377,7 +395,7 @@ impl Turn<'_> {
             let judge = Judge { rules: self.rules, directory: &self.directory };
             let place = self.first_place + self.places.len() as u64;
             let outcome = match judge.look(&publish, &self.store, now) {
-                Err(reason) => Some(Outcome::Refused(reason)),
+                Err(reason) => Some(self.apart(&publish, reason, now)),
                 Ok(Looked::Unsigned(passed)) => Some(Outcome::Passed(passed)),
                 Ok(Looked::Release) => Some(Outcome::Release),
                 Ok(Looked::Signed(candidate)) => {
@@ -421,37 +439,25 @@ impl Turn<'_> {
                 matches!(outcome, Outcome::Release) && self.failures_of(device).is_spent(now)
             });
             let judge = Judge { rules: self.rules, directory: &self.directory };
-            let passed = match outcome {
-                _ if guessed => Err(Reason::OverBudget),
-                Outcome::Refused(reason) => Err(reason),
-                Outcome::Passed(passed) => Ok(*passed),
-                Outcome::Verified(verified) => judge.accept(*verified, &mut self.store, now),
-                Outcome::Release => judge.release(&publish, &mut self.store, now),
-            };
-            match passed {
-                Ok(passed) => {
-                    self.observer.note(&Event::Passed { message: &passed, now });
-                    let alert = self.alerts.passed(&passed, now);
-                    self.alert(alert);
-                    if let Some(signer) = &passed.signer {
-                        self.tags(&signer.device, &passed.tags, now);
-                    }
-                    let answer = self.answer(&passed, now)?;
-                    let copy = self.copy(passed);
-                    self.owe(copy);
-                    answer.into_iter().for_each(|answer| self.owe(answer));
+            match outcome {
+                _ if guessed => self.decide(Err(Reason::OverBudget), &publish, now)?,
+                Outcome::Waits => {}
+                Outcome::Refused(reason) => self.decide(Err(reason), &publish, now)?,
+                Outcome::Passed(passed) => self.decide(Ok(*passed), &publish, now)?,
+                Outcome::Verified(verified) => {
+                    let passed = judge.accept(*verified, &mut self.store, now);
+                    self.decide(passed, &publish, now)?;
                 }
-                Err(reason) => {
-                    self.observer.note(&Event::Refused { reason, topic: &publish.topic, device, now });
-                    // Only of devices that are known: others could be without end.
-                    let known = device.filter(|device| self.directory.device(device).is_some());
-                    let alert = known.and_then(|device| self.alerts.refused(reason, device, now));
-                    self.alert(alert);
-                    // Only on topics of devices that are known; a forged signature was counted where it was found.
-                    if let (Reason::WrongToken, Some(device)) = (reason, device) {
-                        self.failures_of(device).spend(now);
-                    }
-                    self.bury(&publish, reason, now);
+                Outcome::Release => {
+                    let passed = judge.release(&publish, &mut self.store, now);
+                    self.decide(passed, &publish, now)?;
+                }
+                Outcome::Whole(number, verified) => {
+                    let whole = Arc::clone(verified.publish());
+                    let passed = judge.accept(*verified, &mut self.store, now);
+                    self.decide(passed, &whole, now)?;
+                    self.pairs.release(number);
+                    self.store.release(number);
                 }
             }
             if publish.qos == Qos::AtLeastOnce && epoch == self.epoch {
@@ -482,6 +488,43 @@ impl Turn<'_> {
 
     fn copy_qos(&self) -> Qos {
         if self.config.broker.publish_qos == 2 { Qos::ExactlyOnce } else { Qos::AtLeastOnce }
+    }
+
+    /// Carries out what is decided about one message. Errors: the commander cannot answer.
+    fn decide(
+        &mut self,
+        passed: Result<Passed, Reason>,
+        publish: &Publish,
+        now: UnixMillis,
+    ) -> Result<(), Error> {
+        match passed {
+            Ok(passed) => {
+                self.observer.note(&Event::Passed { message: &passed, now });
+                let alert = self.alerts.passed(&passed, now);
+                self.alert(alert);
+                if let Some(signer) = &passed.signer {
+                    self.tags(&signer.device, &passed.tags, now);
+                }
+                let answer = self.answer(&passed, now)?;
+                let copy = self.copy(passed);
+                self.owe(copy);
+                answer.into_iter().for_each(|answer| self.owe(answer));
+            }
+            Err(reason) => {
+                let device = named(self.rules, publish);
+                self.observer.note(&Event::Refused { reason, topic: &publish.topic, device, now });
+                // Only of devices that are known: others could be without end.
+                let known = device.filter(|device| self.directory.device(device).is_some());
+                let alert = known.and_then(|device| self.alerts.refused(reason, device, now));
+                self.alert(alert);
+                // Only on topics of devices that are known; a forged signature was counted where it was found.
+                if let (Reason::WrongToken, Some(device)) = (reason, device) {
+                    self.failures_of(device).spend(now);
+                }
+                self.bury(publish, reason, now);
+            }
+        }
+        Ok(())
     }
 
     /// Tells of tags that no checkpoint has named in time.

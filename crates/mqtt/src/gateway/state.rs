@@ -10,6 +10,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write as _;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::Error;
 use super::directory::Directory;
@@ -53,6 +54,8 @@ struct Memory {
     tags: HashMap<Box<str>, Tags>,
     outbox: BTreeMap<u64, Owed>,
     places: HashMap<u16, u64>,
+    /// Halves that wait for their others, in the order of arrival.
+    halves: BTreeMap<u64, Arc<Publish>>,
     next_place: u64,
     last_id: u16,
     known: Known,
@@ -160,6 +163,27 @@ impl Store {
             self.record(Record::Done(id));
         }
         was_there
+    }
+
+    /// Half of a message waits under a number that none has. False if it cannot be written.
+    pub fn hold(&mut self, number: u64, publish: &Arc<Publish>) -> bool {
+        if self.record(Record::Half(number, publish)).is_none() {
+            return false;
+        }
+        self.memory.halves.insert(number, Arc::clone(publish));
+        true
+    }
+
+    /// A half waits no more.
+    pub fn release(&mut self, number: u64) {
+        if self.memory.halves.remove(&number).is_some() {
+            self.record(Record::Released(number));
+        }
+    }
+
+    /// What waits for its other half, in the order of arrival.
+    pub fn halves(&self) -> impl Iterator<Item = (u64, &Arc<Publish>)> {
+        self.memory.halves.iter().map(|(number, publish)| (*number, publish))
     }
 
     /// What is owed, in the order of acceptance.
@@ -508,7 +532,12 @@ impl Memory {
                     Packet::Publish(publish) => self.owe(*publish),
                     _ => return None,
                 },
-                Record::Owed(_) => return None,
+                Record::HalfBytes(number, bytes) => match Packet::parse(Version::V5, bytes).ok()? {
+                    Packet::Publish(publish) => drop(self.halves.insert(number, Arc::from(publish))),
+                    _ => return None,
+                },
+                Record::Released(number) => drop(self.halves.remove(&number)),
+                Record::Owed(_) | Record::Half(..) => return None,
                 Record::Received(id) => self.owed(id)?.received = true,
                 Record::Done(id) => drop(self.done(id)),
                 Record::Window(device, key, window) => {
@@ -541,6 +570,9 @@ impl Memory {
         }
         for (device, tags) in &self.tags {
             Record::Tags(device, tags).emit(&mut records);
+        }
+        for (number, publish) in &self.halves {
+            Record::Half(*number, publish).emit(&mut records);
         }
         for change in self.known.changes() {
             Record::Change(change).emit(&mut records);

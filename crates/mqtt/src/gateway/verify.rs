@@ -570,7 +570,7 @@ fn uncontradicted(beside: &Properties, said: &crate::Message<'_>, form: Form) ->
 }
 
 /// What a number means that was there before: from a broker that says so, or that had kept the message, no attack.
-fn repeated(replay: Replay, publish: &Publish) -> Reason {
+pub(super) fn repeated(replay: Replay, publish: &Publish) -> Reason {
     match replay {
         Replay::Seen if publish.dup || publish.retain => Reason::Redelivered,
         Replay::Seen => Reason::Replay,

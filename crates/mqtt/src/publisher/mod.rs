@@ -198,10 +198,10 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
     pub fn push(
         &mut self,
         message: &Waiting<'_>,
-        dropped: impl FnMut(Ticket, Waiting<'_>),
+        mut dropped: impl FnMut(Ticket, Waiting<'_>),
     ) -> Result<Ticket, Error> {
         let ticket = Ticket(self.next_ticket);
-        self.queue.push(ticket, message, dropped)?;
+        self.queue.push(ticket, message, &mut dropped)?;
         self.next_ticket = self.next_ticket.wrapping_add(1);
         Ok(ticket)
     }
@@ -261,13 +261,17 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
 
     /// The message whose turn it is, if the broker is there and a buffer is free: of the highest class, the oldest.
     pub fn turn(&mut self, now: u64) -> Option<Turn<'_, 'a, WINDOW>> {
-        let numbered = self.flights.iter().filter(|flight| flight.packet_id != 0).count();
-        if !self.is_connected() || numbered >= usize::from(self.receive_maximum) {
+        if !self.is_connected() || self.numbered() >= usize::from(self.receive_maximum) {
             return None;
         }
         let flight = self.flights.iter().position(|flight| flight.stage == Stage::Free)?;
         let (at, len, ticket) = self.queue.next(now).map(|entry| (entry.at, entry.len, entry.ticket))?;
         Some(Turn { publisher: self, flight, at, len, ticket })
+    }
+
+    /// Packets that wait for an acknowledgement.
+    fn numbered(&self) -> usize {
+        self.flights.iter().map(Flight::numbered).sum()
     }
 
     /// Goes on until something happened that somebody wants to know.
@@ -338,7 +342,7 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             self.wire.inside_packet = true;
             let written = transport.write(flight.rest()).map_err(|Closed| Cause::Closed)?;
             if written == 0 {
-                self.wire.inside_packet = flight.written > 0;
+                self.wire.inside_packet = flight.written > flight.from;
                 return Ok(None);
             }
             self.said_at = now;
@@ -442,7 +446,8 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             self.answer(Ack::Pubcomp, packet_id, 0)?;
             return Ok(None);
         }
-        let under_way = |flight: &&mut Flight<'_>| flight.packet_id == packet_id;
+        let under_way =
+            |flight: &&mut Flight<'_>| flight.packet_id == packet_id || flight.sig_id == packet_id;
         let Some(flight) = self.flights.iter_mut().find(under_way) else {
             // Of a life before this one: MQTT 5.0 has a reason for it in PUBREL, 0x92; the rest is over.
             if kind == Ack::Pubrec && reason < 0x80 {
@@ -450,17 +455,20 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             }
             return Ok(None);
         };
+        let first_of_two = flight.first_is_out() && packet_id == flight.sig_id;
         match (flight.stage, kind, flight.qos) {
-            (Stage::Sent(_), Ack::Puback, Qos::AtLeastOnce)
-            | (Stage::Sent(_), Ack::Pubrec, Qos::ExactlyOnce)
-                if reason >= 0x80 =>
+            (stage, Ack::Puback, Qos::AtLeastOnce)
+                if matches!(stage, Stage::Sent(_)) || stage == Stage::Ready && first_of_two =>
             {
+                Ok(flight.answered(packet_id, reason).map(|refused| match refused {
+                    0 => Step::Delivered(flight.free()),
+                    reason => Step::Refused(flight.free(), reason),
+                }))
+            }
+            (Stage::Sent(_), Ack::Pubrec, Qos::ExactlyOnce) if reason >= 0x80 => {
                 Ok(Some(Step::Refused(flight.free(), reason)))
             }
-            (Stage::Sent(_), Ack::Puback, Qos::AtLeastOnce)
-            | (Stage::Released(_), Ack::Pubcomp, Qos::ExactlyOnce) => {
-                Ok(Some(Step::Delivered(flight.free())))
-            }
+            (Stage::Released(_), Ack::Pubcomp, Qos::ExactlyOnce) => Ok(Some(Step::Delivered(flight.free()))),
             (Stage::Sent(_) | Stage::Released(_), Ack::Pubrec, Qos::ExactlyOnce) => {
                 flight.stage = Stage::Released(now);
                 self.answer(Ack::Pubrel, packet_id, 0).map(|()| None)
@@ -541,7 +549,7 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             if matches!(flight.stage, Stage::Sent(_)) {
                 flight.stage = Stage::Ready;
             }
-            flight.written = 0;
+            flight.part();
         }
     }
 
@@ -555,7 +563,7 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
         loop {
             let id = self.next_packet_id;
             self.next_packet_id = id.checked_add(1).unwrap_or(1);
-            let taken = self.flights.iter().any(|flight| flight.packet_id == id)
+            let taken = self.flights.iter().any(|flight| flight.packet_id == id || flight.sig_id == id)
                 || self.subscribing.is_some_and(|(subscribing, _)| subscribing == id);
             if !taken {
                 return id; // there are more ids than buffers

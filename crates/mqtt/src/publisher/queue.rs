@@ -94,7 +94,8 @@ impl<'a> Queue<'a> {
         &mut self,
         ticket: Ticket,
         message: &Waiting<'_>,
-        mut dropped: impl FnMut(Ticket, Waiting<'_>),
+        // Not by its type: there is one body for all who push.
+        dropped: &mut dyn FnMut(Ticket, Waiting<'_>),
     ) -> Result<(), Error> {
         let response = message.response_topic.map_or("", Topic::as_str);
         let texts: [&[u8]; 5] = [

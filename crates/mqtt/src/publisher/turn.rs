@@ -1,6 +1,7 @@
 //! The message whose turn it is.
 
 use super::Publisher;
+use super::flight::Way;
 use super::queue::{Ticket, Waiting};
 use crate::error::Error;
 use crate::packet::Qos;
@@ -35,7 +36,7 @@ impl<const WINDOW: usize> Turn<'_, '_, WINDOW> {
         len: usize,
         seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
     ) -> Result<Ticket, Error> {
-        self.send_as(len, false, seal)
+        self.send_as(len, Apart::Not, seal)
     }
 
     /// Sends it with its payload as it is: `seal` writes a detached envelope, of exactly `len` bytes, for the user property (docs/formats/mqtt.md,
@@ -46,17 +47,36 @@ impl<const WINDOW: usize> Turn<'_, '_, WINDOW> {
         len: usize,
         seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
     ) -> Result<Ticket, Error> {
-        self.send_as(len, true, seal)
+        self.send_as(len, Apart::Property, seal)
+    }
+
+    /// Sends the payload as it is, and a detached envelope of exactly `len` bytes to the topic's `/$sig` right before it. Both are acknowledged
+    /// before the message counts as delivered. Errors: as [`Self::send`]; `Unsupported(Header)` with QoS 2; `QueueFull` where the broker does not
+    /// take two at a time now.
+    pub fn send_beside(
+        self,
+        len: usize,
+        seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
+    ) -> Result<Ticket, Error> {
+        self.send_as(len, Apart::Topic, seal)
     }
 
     fn send_as(
         self,
         len: usize,
-        apart: bool,
+        apart: Apart,
         seal: impl FnOnce(&Waiting<'_>, &mut [u8]) -> Result<usize, Error>,
     ) -> Result<Ticket, Error> {
         let publisher = self.publisher;
         let packet_id = publisher.new_packet_id();
+        let way = match apart {
+            Apart::Not => Way::Payload,
+            Apart::Property => Way::Property,
+            Apart::Topic if publisher.numbered() + 2 > usize::from(publisher.receive_maximum) => {
+                return Err(Error::QueueFull);
+            }
+            Apart::Topic => Way::Topic(publisher.new_packet_id()),
+        };
         let entry = publisher.queue.entries().find(|entry| entry.at == self.at).ok_or(Error::Truncated)?;
         let qos = entry.waiting.qos.min(publisher.maximum_qos);
         let retain = entry.waiting.retain && publisher.retain_available;
@@ -64,7 +84,7 @@ impl<const WINDOW: usize> Turn<'_, '_, WINDOW> {
         let packet_id = if qos == Qos::AtMostOnce { 0 } else { packet_id };
         let flight = publisher.flights.get_mut(self.flight).ok_or(Error::Truncated)?;
         let most = usize::try_from(publisher.maximum_packet).unwrap_or(usize::MAX);
-        flight.fill(publisher.settings.version, &waiting, packet_id, (len, apart), most, seal)?;
+        flight.fill(publisher.settings.version, &waiting, packet_id, (len, way), most, seal)?;
         (flight.ticket, flight.order) = (self.ticket, publisher.next_order);
         publisher.next_order = publisher.next_order.wrapping_add(1);
         publisher.queue.remove(self.at, self.len);
@@ -81,4 +101,12 @@ impl<const WINDOW: usize> Turn<'_, '_, WINDOW> {
         self.publisher.queue.remove(self.at, self.len);
         self.ticket
     }
+}
+
+/// Where a detached envelope goes.
+#[derive(Clone, Copy)]
+enum Apart {
+    Not,
+    Property,
+    Topic,
 }

@@ -13,14 +13,14 @@ use std::time::Duration;
 const TOPIC: &str = "device/44/telemetry/temp";
 
 /// The broker's end of a connection.
-struct Peer {
+pub(crate) struct Peer {
     stream: TcpStream,
     buffer: Vec<u8>,
 }
 
 impl Peer {
     /// Lets the gateway in, with or without the session of before.
-    fn accept(listener: &TcpListener, session_present: bool) -> Self {
+    pub(crate) fn accept(listener: &TcpListener, session_present: bool) -> Self {
         let stream = listener.accept().unwrap().0;
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let mut peer = Peer { stream, buffer: Vec::new() };
@@ -31,7 +31,7 @@ impl Peer {
     }
 
     /// The same, and confirms the subscription.
-    fn welcome(listener: &TcpListener, session_present: bool) -> Self {
+    pub(crate) fn welcome(listener: &TcpListener, session_present: bool) -> Self {
         let mut peer = Self::accept(listener, session_present);
         match peer.read() {
             Packet::Subscribe { id, .. } => peer.send(Packet::SubAck { id, codes: vec![1] }),
@@ -40,19 +40,19 @@ impl Peer {
         peer
     }
 
-    fn send(&mut self, packet: Packet) {
+    pub(crate) fn send(&mut self, packet: Packet) {
         let mut bytes = Vec::new();
         packet.emit(Version::V5, &mut bytes).unwrap();
         self.stream.write_all(&bytes).unwrap();
     }
 
-    fn deliver(&mut self, id: u16, dup: bool, topic: &str, payload: &[u8]) {
+    pub(crate) fn deliver(&mut self, id: u16, dup: bool, topic: &str, payload: &[u8]) {
         let (topic, payload) = (topic.to_owned(), payload.to_owned());
         let publish = Publish { dup, qos: Qos::AtLeastOnce, id, topic, payload, ..Publish::default() };
         self.send(Packet::Publish(Box::new(publish)));
     }
 
-    fn read(&mut self) -> Packet {
+    pub(crate) fn read(&mut self) -> Packet {
         loop {
             if let Some(len) = packet_len(&self.buffer).unwrap()
                 && let Some(bytes) = self.buffer.get(..len)
@@ -69,7 +69,7 @@ impl Peer {
     }
 
     /// The next packet, which is a publication.
-    fn publication(&mut self) -> Publish {
+    pub(crate) fn publication(&mut self) -> Publish {
         match self.read() {
             Packet::Publish(publish) => *publish,
             other => panic!("{other:?}"),
@@ -77,13 +77,13 @@ impl Peer {
     }
 }
 
-fn listener() -> (TcpListener, u16) {
+pub(crate) fn listener() -> (TcpListener, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
     (listener, port)
 }
 
-fn number(sequence: u32) -> Number {
+pub(crate) fn number(sequence: u32) -> Number {
     Number { epoch: 1, sequence }
 }
 

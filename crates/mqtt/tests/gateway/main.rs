@@ -1,6 +1,7 @@
 //! The gateway, with brokers that are really there.
 #![allow(clippy::print_stdout, clippy::unwrap_used)]
 
+mod apart;
 mod broker;
 mod checkpoint;
 mod flow;

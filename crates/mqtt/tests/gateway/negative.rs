@@ -80,6 +80,18 @@ fn the_list_is_the_document() {
     for case in &cases {
         writeln!(text, "| {} | `{}` |", case.name, case.reason).unwrap();
     }
+    text.push_str(
+        "\n## Halves that come apart\n\nPayloads and signatures on `<topic>/$sig`, with `[policy] pair_within_ms` \
+         (crates/mqtt/tests/gateway/apart.rs). What is signed passes, once; the rest is refused.\n\n\
+         | case | passes | refused as |\n|---|---|---|\n",
+    );
+    for case in crate::apart::cases() {
+        let (passes, refused): (Vec<_>, Vec<_>) =
+            case.becomes.iter().map(|(becomes, _)| *becomes).partition(|becomes| *becomes == "clean");
+        let refused: Vec<_> = refused.iter().map(|reason| format!("`{reason}`")).collect();
+        let passes = if passes.is_empty() { "–" } else { "one" };
+        writeln!(text, "| {} | {passes} | {} |", case.name, refused.join(", ")).unwrap();
+    }
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/mqtt-negative.md");
     if std::env::var_os("NEGATIVE").is_some_and(|mode| mode == "write") {
         std::fs::write(path, &text).unwrap();

@@ -188,6 +188,45 @@ fn identifiers_are_not_given_twice() {
     }
 }
 
+/// Halves are there after a restart, after a snapshot too, until they are released; a frame that is torn leaves none behind.
+#[test]
+fn halves_wait_on_the_disk() {
+    let folder = private();
+    let half = |text: &str| {
+        let (qos, id) = (Qos::AtLeastOnce, 7);
+        Arc::new(Publish { qos, id, topic: "device/7/a".into(), payload: text.into(), ..Publish::default() })
+    };
+    let there = |store: &Store| -> Vec<(u64, Vec<u8>)> {
+        store.halves().map(|(number, half)| (number, half.payload.clone())).collect()
+    };
+    let mut store = opened(folder.path());
+    for (number, text) in [(3, "a"), (4, "b"), (9, "c")] {
+        assert!(store.hold(number, &half(text)) && store.must_commit());
+    }
+    store.commit(NOW).unwrap();
+    let unwritten = Publish { id: 0, ..(*half("d")).clone() };
+    assert!(!store.hold(10, &Arc::new(unwritten)));
+    drop(store);
+    for compact in [false, true] {
+        let mut store = opened(folder.path());
+        assert_eq!(there(&store), [(3, b"a".to_vec()), (4, b"b".to_vec()), (9, b"c".to_vec())]);
+        if compact {
+            store.compact(NOW).unwrap();
+        }
+    }
+    // Together with what it became, in one frame.
+    let mut store = opened(folder.path());
+    store.release(4);
+    accept(&mut store, 5);
+    let before = copied(folder.path());
+    store.commit(NOW).unwrap();
+    drop(store);
+    let store = opened(folder.path());
+    assert_eq!((there(&store).len(), store.outbox_len(), taken(&store, 5)), (2, 1, true));
+    let store = opened(before.path());
+    assert_eq!((there(&store).len(), store.outbox_len(), taken(&store, 5)), (3, 0, false));
+}
+
 /// A key that was learned, a template and what was let go of it are there after a crash at any byte, or nothing of their frame
 /// is: neither the number nor the copy. A snapshot has all of it too.
 #[test]

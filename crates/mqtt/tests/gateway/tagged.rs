@@ -82,7 +82,7 @@ fn a_tag_that_was_looked_at_first_has_no_number_of_a_signature() {
     let mut seen = Recent::default();
     let look = |said: Said| match judge.look(&Arc::new(said.publish()), &Recent::default(), NOW).unwrap() {
         Looked::Signed(candidate) => candidate.check().unwrap(),
-        _ => panic!("it is sealed"),
+        Looked::Unsigned(_) | Looked::Release => panic!("it is sealed"),
     };
     let (tag, signed) = (look(Said::tagged(Form::V1)), look(Said::new(Form::V1)));
     assert!(judge.accept(signed, &mut seen, NOW).is_ok());

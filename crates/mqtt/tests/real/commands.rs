@@ -42,7 +42,7 @@ fn the_an386_bears_any_bytes() {
     bears(Board::Mps2An386);
 }
 
-const COMMAND: &str = "device/7/command/valve";
+pub(super) const COMMAND: &str = "device/7/command/valve";
 const CONFIRMED: &str = "device/7/critical/key/confirmed";
 
 /// Text, intervals, templates over a power cut, and everything that is none of the commander's.
@@ -318,14 +318,14 @@ fn signed(key: &any::ExpandedSigningKey, message: &Message<'_>) -> Vec<u8> {
 }
 
 /// The commander, at the broker.
-struct Operator {
+pub(super) struct Operator {
     client: Client,
     key: any::ExpandedSigningKey,
     sequence: u32,
 }
 
 impl Operator {
-    fn new(port: u16) -> Self {
+    pub(super) fn new(port: u16) -> Self {
         let (client, mut connection) = Client::new(MqttOptions::new("operator", "127.0.0.1", port), 256);
         std::thread::spawn(move || {
             for event in connection.iter() {
@@ -345,12 +345,12 @@ impl Operator {
         Message { kind, number, key_id: COMMANDER.1, ..Message::new(Topic::new(on).unwrap(), payload) }
     }
 
-    fn sealed(&mut self, on: &str, kind: Kind, payload: &[u8]) -> Vec<u8> {
+    pub(super) fn sealed(&mut self, on: &str, kind: Kind, payload: &[u8]) -> Vec<u8> {
         let message = self.message(on, kind, payload);
         signed(&self.key, &message)
     }
 
-    fn send(&self, on: &str, bytes: &[u8]) {
+    pub(super) fn send(&self, on: &str, bytes: &[u8]) {
         self.client.publish(on, QoS::AtLeastOnce, false, bytes.to_vec()).unwrap();
     }
 
@@ -375,7 +375,7 @@ impl Device {
     }
 
     /// Waits for so many lines.
-    fn says(&mut self, what: &str, times: usize) {
+    pub(super) fn says(&mut self, what: &str, times: usize) {
         let begin = Instant::now();
         while self.said(what) < times {
             assert!(begin.elapsed() < PATIENCE, "it never said {what} {times} times\n{}", self.log());

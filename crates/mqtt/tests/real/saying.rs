@@ -4,6 +4,7 @@ use super::*;
 use sealstone_mqtt::Message;
 use sealstone_mqtt::batch::Readings;
 use sealstone_mqtt::cache;
+use sealstone_mqtt::sealer::Apart;
 
 #[test]
 #[ignore = "needs QEMU and Mosquitto: ./dev test mqtt"]
@@ -17,12 +18,12 @@ fn the_an386_says_much_in_little() {
     spares(Board::Mps2An386);
 }
 
-/// Batches of five and unchanged values, in both forms; and after the power was cut, a value in full before it is unchanged.
+/// Batches of five and unchanged values, in each form; and after the power was cut, a value in full before it is unchanged.
 fn spares(board: Board) {
     let _one = ONE_AT_A_TIME.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-    for form in [Form::V1, Form::Detached] {
+    for form in [Apart::Not, Apart::Property, Apart::Topic] {
         let saying = Saying { form, batch: 5, silence_s: 1, full_s: 4 };
-        let place = Place::with(board, &format!("spares-{}", form.name()), saying, true);
+        let place = Place::with(board, &format!("spares-{form:?}"), saying, true);
         let _broker = place.broker();
         let came = subscribe(place.port);
         let mut gateway = Gateway::default();
@@ -45,7 +46,7 @@ fn spares(board: Board) {
                 gateway.batches
             );
         }
-        assert_eq!(gateway.apart, if form == Form::Detached { gateway.came } else { 0 });
+        assert_eq!(gateway.apart, if form == Apart::Not { 0 } else { gateway.came });
         // Three or four rounds of silence to one that is said, so what came is far less than what was read.
         assert!(
             gateway.unchanged.len() + gateway.full.len() < gateway.batches.len() * 5,
@@ -53,8 +54,7 @@ fn spares(board: Board) {
             gateway.kinds
         );
         eprintln!(
-            "{board:?}, {}: {} messages, {} batches, {} values in full, {} unchanged",
-            form.name(),
+            "{board:?}, {form:?}: {} messages, {} batches, {} values in full, {} unchanged",
             gateway.numbers.len(),
             gateway.batches.len(),
             gateway.full.len(),

@@ -4,7 +4,7 @@ use super::{Armv7em, dot, inv_ntt, ntt, sum_windows};
 use crate::backend::{Coeffs, Dot, Lanes, SumWindows};
 use crate::fips204::params::Q;
 use crate::kernels::QINV;
-use crate::kernels::pack::{pack_eight, unpack_eight};
+use crate::kernels::pack::{pack_eight, read_compactly, unpack_eight};
 use core::arch::asm;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Sub};
 
@@ -64,7 +64,8 @@ impl Lanes for Lane {
     type Wide = u64;
     type Bytes = [u32; 2];
     const BYTES: usize = 8;
-    const TRANSFORMS: Option<[fn(&mut Coeffs); 2]> = Some([ntt, inv_ntt]);
+    const COMPACT: bool = cfg!(compact);
+    const TRANSFORMS: Option<[fn(&mut Coeffs); 2]> = if cfg!(compact) { None } else { Some([ntt, inv_ntt]) };
     const DOT: Option<Dot> = Some(dot);
     const SUM_WINDOWS: Option<SumWindows> = Some(sum_windows);
 
@@ -138,6 +139,11 @@ impl Lanes for Lane {
     }
     #[inline(always)]
     fn unpack<const BITS: u32>(_: Armv7em, bytes: &[u8]) -> [Lane; 8] {
+        if Self::COMPACT {
+            let mut eight = [0; 8];
+            read_compactly(BITS, (0, 1), bytes, &mut eight);
+            return eight.map(Lane);
+        }
         unpack_eight::<BITS>(bytes).map(Lane)
     }
     #[inline(always)]

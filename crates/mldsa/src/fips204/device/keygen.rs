@@ -3,8 +3,8 @@
 use super::memory::{Memory, mul_add_streamed};
 use crate::backend::{Coeffs, Room};
 use crate::ct::{Wipe, Wiped, declassify_all};
-use crate::fips204::encode::{SkBytesMut, pk_encode, secret_len};
-use crate::fips204::params::{Array, D, Params};
+use crate::fips204::encode::{SkBytesMut, pk_encode};
+use crate::fips204::params::{D, Params, Set};
 use crate::fips204::ring::{NttPolyHere, Packed, PolyHere};
 use crate::fips204::sample::{G_BLOCK, rej_bounded_poly};
 use crate::keccak::Shake;
@@ -22,8 +22,26 @@ impl<P: Params, M: Memory> KeygenMemory<P, M> {
     pub(crate) const BLANK: Self =
         KeygenMemory { sums: <M::Rows<P> as Wipe>::ZERO, poly: [0; 256], rho_prime: [0; 64] };
 
+    /// The same for any set and any choice of memory.
+    pub(crate) fn room_to_work(&mut self) -> Keygen<'_> {
+        Keygen { sums: self.sums.as_mut(), poly: &mut self.poly, rho_prime: &mut self.rho_prime }
+    }
+
     pub(crate) fn wipe(&mut self) {
-        self.sums.wipe();
+        self.room_to_work().wipe();
+    }
+}
+
+/// See [`KeygenMemory`]. Shapes: `sums` for one row at least.
+pub(crate) struct Keygen<'a> {
+    sums: &'a mut [Packed],
+    poly: &'a mut Coeffs,
+    rho_prime: &'a mut [u8; 64],
+}
+
+impl Keygen<'_> {
+    pub(crate) fn wipe(&mut self) {
+        self.sums.iter_mut().for_each(Packed::wipe);
         self.poly.wipe();
         self.rho_prime.wipe();
     }
@@ -32,31 +50,32 @@ impl<P: Params, M: Memory> KeygenMemory<P, M> {
 /// The encoded keys of the seed ξ.
 /// FIPS 204, Algorithm 6, ML-DSA.KeyGen_internal.
 ///
-/// Shapes: pk of `PK_LEN` bytes, sk of `SK_LEN` bytes.
+/// Shapes: pk and sk of as many bytes as the set's keys have.
 /// Time: independent of ξ, but for the rejections in ExpandA (public) and ExpandS (which say nothing of what is taken).
 /// Differs from the standard: s1 and s2 are packed as soon as they are sampled, and unpacked where they are needed; each
 /// entry of Â is used once, and never stored.
-pub(crate) fn keygen_internal<P: Params, M: Memory>(
+pub(crate) fn keygen_internal(
     room: Room,
-    memory: &mut KeygenMemory<P, M>,
+    p: &Set,
+    memory: &mut Keygen<'_>,
     xi: &[u8; 32],
     pk: &mut [u8],
     sk: &mut [u8],
 ) {
-    let mut sk = SkBytesMut::of::<P>(sk);
+    let mut sk = SkBytesMut::of(p, sk);
     // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
-    expand_seed::<P>(room, xi, sk.rho, &mut memory.rho_prime, sk.k);
+    expand_seed(room, p, xi, sk.rho, memory.rho_prime, sk.k);
     declassify_all(&*sk.rho); // the first 32 bytes of the public key
     // 4: (s1, s2) ← ExpandS(ρ')
-    secrets::<P, M>(room, memory, &mut sk);
+    secrets(room, p, memory, &mut sk);
     let mut t1 = pk_encode(sk.rho, &mut *pk);
-    let width = <M::Rows<P> as Array<Packed>>::LEN;
-    for first in (0..P::K).step_by(width) {
+    let width = memory.sums.len();
+    for first in (0..p.k).step_by(width) {
         // 5, but for s2: Â ∘ NTT(s1)
-        products::<P, M>(room, memory, &sk, first);
-        for (r, t1) in (first..P::K.min(first + width)).zip(&mut t1) {
+        products(room, p, memory, &sk, first);
+        for (r, t1) in (first..p.k.min(first + width)).zip(&mut t1) {
             // 5 to 8
-            halves::<P, M>(room, memory, &mut sk, (r, r - first), t1);
+            halves(room, p, memory, &mut sk, (r, r - first), t1);
         }
     }
     drop(t1);
@@ -66,8 +85,9 @@ pub(crate) fn keygen_internal<P: Params, M: Memory>(
 }
 
 #[inline(never)]
-fn expand_seed<P: Params>(
+fn expand_seed(
     room: Room,
+    p: &Set,
     xi: &[u8; 32],
     rho: &mut [u8; 32],
     rho_prime: &mut [u8; 64],
@@ -75,7 +95,7 @@ fn expand_seed<P: Params>(
 ) {
     let mut ctx = Shake::shake256(room);
     ctx.absorb([xi]);
-    ctx.absorb([&[P::K as u8, P::L as u8]]);
+    ctx.absorb([&[p.k as u8, p.l as u8]]);
     ctx.squeeze([rho]);
     ctx.squeeze([rho_prime]);
     ctx.squeeze([k]);
@@ -83,27 +103,22 @@ fn expand_seed<P: Params>(
 
 /// FIPS 204, Algorithm 33, ExpandS: polynomial by polynomial into the private key.
 #[inline(never)]
-fn secrets<P: Params, M: Memory>(room: Room, memory: &mut KeygenMemory<P, M>, sk: &mut SkBytesMut<'_>) {
-    for (r, bytes) in sk.s1_s2::<P>().enumerate() {
-        let poly = &mut memory.poly;
-        rej_bounded_poly::<1>(room, P::ETA, &memory.rho_prime, r, &mut core::iter::once(&mut *poly));
-        room.bit_pack(P::ETA_BITS, P::ETA, poly, bytes);
+fn secrets(room: Room, p: &Set, memory: &mut Keygen<'_>, sk: &mut SkBytesMut<'_>) {
+    for (r, bytes) in sk.s1_s2(p).enumerate() {
+        let poly = &mut *memory.poly;
+        rej_bounded_poly::<1>(room, p.eta, memory.rho_prime, r, &mut core::iter::once(&mut *poly));
+        room.bit_pack(p.eta_bits, p.eta, poly, bytes);
     }
 }
 
 /// The rows of Â ∘ NTT(s1) from `first` on, as many as there are sums.
 #[inline(never)]
-fn products<P: Params, M: Memory>(
-    room: Room,
-    memory: &mut KeygenMemory<P, M>,
-    sk: &SkBytesMut<'_>,
-    first: usize,
-) {
-    memory.sums.wipe();
-    for (s, bytes) in sk.s1.chunks_exact(secret_len::<P>()).enumerate() {
-        room.bit_unpack(P::ETA_BITS, P::ETA, bytes, &mut memory.poly);
-        let s1_hat = PolyHere(&mut memory.poly).ntt(room);
-        for (r, sum) in (first..P::K).zip(memory.sums.as_mut()) {
+fn products(room: Room, p: &Set, memory: &mut Keygen<'_>, sk: &SkBytesMut<'_>, first: usize) {
+    memory.sums.iter_mut().for_each(Packed::wipe);
+    for (s, bytes) in sk.s1.chunks_exact(p.secret_len()).enumerate() {
+        room.bit_unpack(p.eta_bits, p.eta, bytes, memory.poly);
+        let s1_hat = PolyHere(memory.poly).ntt(room);
+        for (r, sum) in (first..p.k).zip(&mut *memory.sums) {
             mul_add_streamed::<G_BLOCK>(room, sk.rho, (r, s), &s1_hat, sum);
         }
     }
@@ -111,20 +126,21 @@ fn products<P: Params, M: Memory>(
 
 /// Row r of t, whose product is sum `at`, and its two halves as bytes.
 #[inline(never)]
-fn halves<P: Params, M: Memory>(
+fn halves(
     room: Room,
-    memory: &mut KeygenMemory<P, M>,
+    p: &Set,
+    memory: &mut Keygen<'_>,
     sk: &mut SkBytesMut<'_>,
     (r, at): (usize, usize),
     t1_bytes: &mut [u8],
 ) {
     // 5: t ← NTT⁻¹(Â ∘ NTT(s1)) + s2
-    memory.sums.as_ref()[at].unpack(room, &mut memory.poly);
-    let PolyHere(t) = NttPolyHere(&mut memory.poly).inv_ntt(room);
+    memory.sums[at].unpack(room, memory.poly);
+    let PolyHere(t) = NttPolyHere(memory.poly).inv_ntt(room);
     let (mut t1, mut t0) = (Wiped([0; 256]), Wiped([0; 256]));
     let s2 = &mut t0;
-    let len = secret_len::<P>();
-    room.bit_unpack(P::ETA_BITS, P::ETA, &sk.s2[len * r..len * (r + 1)], s2);
+    let len = p.secret_len();
+    room.bit_unpack(p.eta_bits, p.eta, &sk.s2[len * r..len * (r + 1)], s2);
     room.add(t, s2);
     // 6: (t1, t0) ← Power2Round(t)
     room.power2round(t, &mut t1, &mut t0);

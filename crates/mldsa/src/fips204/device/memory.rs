@@ -12,8 +12,8 @@ use crate::fips204::sample::{G_BLOCK, entry_by_pieces, rej_ntt_entry};
 
 /// A choice of memory. Reachable by the public trait `Profile` only, so that nobody adds a fourth.
 pub trait Memory: Copy + Send + Sync + 'static {
-    /// Where Â lives while signing.
-    type Matrix<P: Params>: Matrix<P>;
+    /// How an entry of Â is kept while signing.
+    type Entry: Entry;
     /// The sums of those rows of Â that keygen and verification work at side by side, packed.
     type Rows<P: Params>: Array<Packed> + Element;
     /// The name, for `Debug`.
@@ -37,7 +37,7 @@ pub struct Balanced;
 pub struct Small;
 
 impl Memory for Fast {
-    type Matrix<P: Params> = Stored<P>;
+    type Entry = NttPoly;
     type Rows<P: Params> = P::K_<Packed>;
     const NAME: &'static str = "Fast";
     const KEYGEN_STACK: usize = 2816;
@@ -46,7 +46,7 @@ impl Memory for Fast {
 }
 
 impl Memory for Balanced {
-    type Matrix<P: Params> = StoredPacked<P>;
+    type Entry = Packed;
     type Rows<P: Params> = P::K_<Packed>;
     const NAME: &'static str = "Balanced";
     const KEYGEN_STACK: usize = 2816;
@@ -55,7 +55,7 @@ impl Memory for Balanced {
 }
 
 impl Memory for Small {
-    type Matrix<P: Params> = Streamed;
+    type Entry = Streamed;
     type Rows<P: Params> = [Packed; 1];
     const NAME: &'static str = "Small";
     const KEYGEN_STACK: usize = 2816;
@@ -63,13 +63,13 @@ impl Memory for Small {
     const VERIFY_STACK: usize = 1280;
 }
 
-/// Â, for products entry by entry. Public, like ρ.
-pub trait Matrix<P: Params>: Element {
+/// One entry of Â, for products. Public, like ρ.
+pub trait Entry: Element {
     /// How the sum of a row is kept.
     type Row: Row;
-    /// Makes the whole matrix, where it is kept.
+    /// Makes entry (r, s), where it is kept.
     /// FIPS 204, Algorithm 32, ExpandA.
-    fn expand(&mut self, room: Room, rho: &[u8; 32]);
+    fn sample(&mut self, room: Room, rho: &[u8; 32], entry: (usize, usize));
     /// sum <- sum + Â[r, s] ∘ b, times 2^-32.
     fn mul_add(
         &self,
@@ -91,14 +91,6 @@ pub trait Row: Element {
     fn make_hint(&self, room: Room, gamma2: i32, z: &mut Coeffs) -> i32;
 }
 
-/// Every entry as it is.
-#[derive(Clone)]
-pub struct Stored<P: Params>(P::K_<P::L_<NttPoly>>);
-
-/// Every entry in 24 bits a coefficient.
-#[derive(Clone)]
-pub struct StoredPacked<P: Params>(P::K_<P::L_<Packed>>);
-
 /// No entry: each is sampled when it is needed, and multiplied while it is sampled.
 #[derive(Clone)]
 pub struct Streamed;
@@ -107,59 +99,39 @@ pub struct Streamed;
 #[derive(Clone)]
 pub struct Words(Coeffs);
 
-impl<P: Params> Matrix<P> for Stored<P> {
+/// As it is.
+impl Entry for NttPoly {
     type Row = Words;
 
-    fn expand(&mut self, room: Room, rho: &[u8; 32]) {
-        for (r, row) in self.0.as_mut().iter_mut().enumerate() {
-            for (s, entry) in row.as_mut().iter_mut().enumerate() {
-                rej_ntt_entry(room, rho, (r, s), &mut entry.0);
-            }
-        }
+    fn sample(&mut self, room: Room, rho: &[u8; 32], entry: (usize, usize)) {
+        rej_ntt_entry(room, rho, entry, &mut self.0);
     }
 
-    fn mul_add(
-        &self,
-        room: Room,
-        _: &[u8; 32],
-        (r, s): (usize, usize),
-        b: &NttPolyHere<'_>,
-        sum: &mut Words,
-    ) {
-        room.mul_add(&self.0.as_ref()[r].as_ref()[s].0, b.0, &mut sum.0);
+    fn mul_add(&self, room: Room, _: &[u8; 32], _: (usize, usize), b: &NttPolyHere<'_>, sum: &mut Words) {
+        room.mul_add(&self.0, b.0, &mut sum.0);
     }
 }
 
-impl<P: Params> Matrix<P> for StoredPacked<P> {
+/// In 24 bits a coefficient.
+impl Entry for Packed {
     type Row = Packed;
 
-    fn expand(&mut self, room: Room, rho: &[u8; 32]) {
+    fn sample(&mut self, room: Room, rho: &[u8; 32], entry: (usize, usize)) {
         let mut one = [0; 256];
-        for (r, row) in self.0.as_mut().iter_mut().enumerate() {
-            for (s, entry) in row.as_mut().iter_mut().enumerate() {
-                rej_ntt_entry(room, rho, (r, s), &mut one);
-                entry.pack(room, &one);
-            }
-        }
+        rej_ntt_entry(room, rho, entry, &mut one);
+        self.pack(room, &one);
     }
 
-    fn mul_add(
-        &self,
-        room: Room,
-        _: &[u8; 32],
-        (r, s): (usize, usize),
-        b: &NttPolyHere<'_>,
-        sum: &mut Packed,
-    ) {
+    fn mul_add(&self, room: Room, _: &[u8; 32], _: (usize, usize), b: &NttPolyHere<'_>, sum: &mut Packed) {
         // Three bytes a coefficient, and all are taken.
-        room.mul_add_uniform(&self.0.as_ref()[r].as_ref()[s].0, b.0, &mut sum.0, 0);
+        room.mul_add_uniform(&self.0, b.0, &mut sum.0, 0);
     }
 }
 
-impl<P: Params> Matrix<P> for Streamed {
+impl Entry for Streamed {
     type Row = Packed;
 
-    fn expand(&mut self, _: Room, _: &[u8; 32]) {}
+    fn sample(&mut self, _: Room, _: &[u8; 32], _: (usize, usize)) {}
 
     fn mul_add(
         &self,
@@ -214,20 +186,6 @@ impl Row for Packed {
 
 impl Wipe for Words {
     const ZERO: Self = Words([0; 256]);
-    fn wipe(&mut self) {
-        self.0.wipe();
-    }
-}
-
-impl<P: Params> Wipe for Stored<P> {
-    const ZERO: Self = Stored(Wipe::ZERO);
-    fn wipe(&mut self) {
-        self.0.wipe();
-    }
-}
-
-impl<P: Params> Wipe for StoredPacked<P> {
-    const ZERO: Self = StoredPacked(Wipe::ZERO);
     fn wipe(&mut self) {
         self.0.wipe();
     }

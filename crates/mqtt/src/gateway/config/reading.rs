@@ -157,6 +157,17 @@ impl Config {
                 "`commander` in [keys] names what `sealstone mqtt provision` gave the commander",
             );
         }
+        let answer = Topic::new("device/a/critical/key/confirmed");
+        let is_theirs =
+            |text: &String| Filter::new(text).is_ok_and(|of| answer.is_ok_and(|on| of.matches(on)));
+        if self.keys.announcements == Announcements::Confirm && !topics.commands.iter().any(is_theirs) {
+            let what = "`commands` leaves out where announced keys are confirmed".into();
+            return fault(
+                "commands",
+                what,
+                "add \"device/+/critical/key/confirmed\", or refuse announcements",
+            );
+        }
         if self.policy.forms.is_empty() {
             return fault("forms", "`forms` is empty".into(), "name at least one, as in [\"v1\"]");
         }

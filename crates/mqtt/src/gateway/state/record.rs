@@ -23,6 +23,11 @@ pub(super) enum Record<'a> {
     TagsRead(&'a str, Tags),
     /// Somebody was told of the tags until then.
     Told(&'a str, UnixMillis),
+    /// Half of a message, which waits for the other under a number.
+    Half(u64, &'a Publish),
+    HalfBytes(u64, &'a [u8]),
+    /// It waits no more.
+    Released(u64),
     /// What is known beside the directory changed.
     Change(Change),
 }
@@ -54,13 +59,23 @@ impl<'a> Record<'a> {
                 out.extend(until.0.to_be_bytes());
             }
             Record::Owed(publish) => {
-                let mut bytes = Vec::new();
-                Packet::Publish(Box::new((*publish).clone())).emit(Version::V5, &mut bytes).ok()?;
+                let bytes = packet(publish)?;
                 out.push(3);
                 out.extend((bytes.len() as u32).to_be_bytes());
                 out.extend(bytes);
             }
-            Record::OwedBytes(_) => return None,
+            Record::OwedBytes(_) | Record::HalfBytes(..) => return None,
+            Record::Half(number, publish) => {
+                let bytes = packet(publish)?;
+                out.push(20);
+                out.extend(number.to_be_bytes());
+                out.extend((bytes.len() as u32).to_be_bytes());
+                out.extend(bytes);
+            }
+            Record::Released(number) => {
+                out.push(21);
+                out.extend(number.to_be_bytes());
+            }
             Record::Received(id) => {
                 out.push(4);
                 out.extend(id.to_be_bytes());
@@ -101,12 +116,7 @@ impl<'a> Record<'a> {
                 Some(Record::Number(device, key, number(rest)?))
             }
             [2] => Some(Record::Digest(take(rest)?, UnixMillis(u64::from_be_bytes(take(rest)?)))),
-            [3] => {
-                let len = u32::from_be_bytes(take(rest)?) as usize;
-                let (bytes, after) = rest.split_at_checked(len)?;
-                *rest = after;
-                Some(Record::OwedBytes(bytes))
-            }
+            [3] => Some(Record::OwedBytes(bytes(rest)?)),
             [4] => Some(Record::Received(u16::from_be_bytes(take(rest)?))),
             [5] => Some(Record::Done(u16::from_be_bytes(take(rest)?))),
             [6] => {
@@ -122,9 +132,24 @@ impl<'a> Record<'a> {
             [8] => Some(Record::TagsRead(device(rest)?, Tags::parse(rest)?)),
             [kind] if known::KINDS.contains(&kind) => Change::parse(kind, rest).map(Record::Change),
             [9] => Some(Record::Told(device(rest)?, UnixMillis(u64::from_be_bytes(take(rest)?)))),
+            [20] => Some(Record::HalfBytes(u64::from_be_bytes(take(rest)?), bytes(rest)?)),
+            [21] => Some(Record::Released(u64::from_be_bytes(take(rest)?))),
             _ => None,
         }
     }
+}
+
+fn packet(publish: &Publish) -> Option<Vec<u8>> {
+    let mut bytes = Vec::new();
+    Packet::Publish(Box::new(publish.clone())).emit(Version::V5, &mut bytes).ok()?;
+    Some(bytes)
+}
+
+fn bytes<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let len = u32::from_be_bytes(take(rest)?) as usize;
+    let (bytes, after) = rest.split_at_checked(len)?;
+    *rest = after;
+    Some(bytes)
 }
 
 fn device<'a>(rest: &mut &'a [u8]) -> Option<&'a str> {

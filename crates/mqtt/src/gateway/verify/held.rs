@@ -76,8 +76,8 @@ impl Judge<'_> {
         class: Class,
         now: UnixMillis,
     ) -> Result<Held, Reason> {
-        if !self.rules.takes_tags(class) || said.kind == Kind::Checkpoint || self.rules.is_command(said.topic)
-        {
+        let is_checkpoint = said.kind == Kind::Checkpoint;
+        if !self.rules.takes_tags(class) || is_checkpoint || self.rules.is_command(said.topic) {
             return Err(Reason::Tag);
         }
         match known.mac(said.key_id) {

@@ -14,6 +14,8 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use sealstone_mldsa::Level;
+use sealstone_mqtt::form::By;
+use sealstone_mqtt::gateway::tags::MOST;
 use tempfile::TempDir;
 
 use crate::auth::server::Cores;
@@ -53,15 +55,16 @@ pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, Strin
     let mut outcome = Outcome::new(cores, choice);
     if wanted("rates") {
         for round in 1..=choice.rounds {
-            for level in Level::ALL {
-                rates(root, cores, choice, level, &mut outcome).map_err(|why| format!("{level}: {why}"))?;
+            for by in Level::ALL.map(By::Signature).into_iter().chain([By::Mac]) {
+                let fault = |why| format!("{}: {why}", by.name());
+                rates(root, cores, choice, by, &mut outcome).map_err(fault)?;
             }
             eprintln!("round {round} of {} is done", choice.rounds);
         }
     }
     if wanted("memory") {
         for devices in DIRECTORIES {
-            let pool = Pool::new(Level::MlDsa44, devices);
+            let pool = Pool::new(By::Signature(Level::MlDsa44), devices);
             let folder = folder()?;
             pool.write_files(&folder.path().join("devices"))?;
             for _ in 0..choice.rounds {
@@ -73,26 +76,28 @@ pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, Strin
     Ok(outcome)
 }
 
-/// One level in one round: the highest rate with one thread and with two, then latencies at half of the better one.
+/// One level, or tags, in one round: the highest rate with one thread and with two, then latencies at half of the better one. Tags come
+/// without checkpoints, so no device sends more of them than the gateway remembers, and there are no latencies.
 fn rates(
     root: &Path,
     cores: Cores,
     choice: &Choice<'_>,
-    level: Level,
+    by: By,
     outcome: &mut Outcome,
 ) -> Result<(), String> {
-    let short = short(level);
+    let (short, level) = (short(by), by.name());
     let mut best: f64 = 0.0;
     for threads in [1, 2] {
         let layout = Layout::of(cores, threads);
-        let mut pool = Pool::new(level, choice.devices);
+        let mut pool = Pool::new(by, choice.devices);
         let folder = folder()?;
         pool.write_array(&folder.path().join("devices"))?;
         let broker = Broker::start(&layout, folder.path())?;
         let gateway = Gateway::start(root, &layout, folder.path(), &broker)?;
         let load = Load::connect(broker.port, &layout)?;
         let warm = load.closed(pool.sign(WARM)?)?;
-        let count = (warm.rate() * choice.seconds).max(WARM as f64) as usize;
+        let most = if by == By::Mac { MOST * choice.devices - WARM } else { usize::MAX };
+        let count = ((warm.rate() * choice.seconds).max(WARM as f64) as usize).min(most);
         let messages = pool.sign(count)?;
         let (gateway_before, broker_before) = (gateway.cpu(), broker.cpu());
         let ran = load.closed(messages)?;
@@ -109,7 +114,7 @@ fn rates(
             "  {level}, {threads} verifying: {:.0}/s of {count}; a message costs the gateway {ours:.0} µs, the broker {theirs:.0} µs",
             ran.rate()
         );
-        if threads == 2 {
+        if threads == 2 && by != By::Mac {
             let count = ((best / 2.0) * choice.seconds).max(1.0) as usize;
             let latencies = load.paced(pool.sign(count)?, best / 2.0, || Ok(()))?.latencies();
             for (name, part) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
@@ -139,7 +144,7 @@ fn memory(
     let devices = pool.devices();
     let layout = Layout::of(cores, 2);
     let _ = std::fs::remove_dir_all(folder.join("data"));
-    let mut pool = Pool::new(Level::MlDsa44, devices);
+    let mut pool = Pool::new(By::Signature(Level::MlDsa44), devices);
     let broker = Broker::start(&layout, folder)?;
     let gateway = Gateway::start(root, &layout, folder, &broker)?;
     let load = Load::connect(broker.port, &layout)?;
@@ -175,7 +180,7 @@ fn folder() -> Result<TempDir, String> {
     tempfile::tempdir().map_err(|why| format!("no folder for the servers: {why}"))
 }
 
-/// `44`, `65` or `87`.
-fn short(level: Level) -> &'static str {
-    level.name().rsplit('-').next().unwrap_or_default()
+/// `44`, `65`, `87` or `tag`.
+fn short(by: By) -> &'static str {
+    by.level().map_or("tag", |level| level.name().rsplit('-').next().unwrap_or_default())
 }

@@ -1,5 +1,8 @@
-//! Devices whose keys come from seeds, and messages that they have signed before the clock starts.
+//! Devices whose keys come from seeds, and messages that they have signed, or tagged, before the clock starts.
 
+use std::fs::File;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,8 +11,9 @@ use sealstone_mldsa::{
     SigningKey, any,
 };
 use sealstone_mqtt::form::{By, Covered};
-use sealstone_mqtt::gateway::directory::{Entry, KeyEntry};
+use sealstone_mqtt::gateway::directory::{Entry, KeyEntry, MacEntry, StateName, mac_text};
 use sealstone_mqtt::gateway::wire::{Packet, Publish, Qos};
+use sealstone_mqtt::mac::{MacKey, Tagger};
 use sealstone_mqtt::seal::{self, Signer};
 use sealstone_mqtt::{Form, KeyId, Message, Number, Topic, UnixMillis};
 
@@ -24,7 +28,7 @@ const KEY: KeyId = KeyId(1);
 
 /// The devices, and how many messages they have signed.
 pub(super) struct Pool {
-    level: Level,
+    by: By,
     devices: usize,
     signed: u64,
 }
@@ -42,8 +46,8 @@ pub(super) struct Signed {
 }
 
 impl Pool {
-    pub(super) fn new(level: Level, devices: usize) -> Self {
-        Pool { level, devices, signed: 0 }
+    pub(super) fn new(by: By, devices: usize) -> Self {
+        Pool { by, devices, signed: 0 }
     }
 
     pub(super) fn devices(&self) -> usize {
@@ -69,35 +73,22 @@ impl Pool {
     }
 
     fn sign_all(&self, numbers: &[u64]) -> Result<Vec<Signed>, String> {
-        let batches = numbers.chunks(BATCH).map(|batch| match self.level {
-            Level::MlDsa44 => self.sign_batch::<MlDsa44>(batch),
-            Level::MlDsa65 => self.sign_batch::<MlDsa65>(batch),
-            Level::MlDsa87 => self.sign_batch::<MlDsa87>(batch),
+        let batches = numbers.chunks(BATCH).map(|batch| match self.by {
+            By::Signature(level @ Level::MlDsa44) => self.sign_batch::<MlDsa44>(level, batch),
+            By::Signature(level @ Level::MlDsa65) => self.sign_batch::<MlDsa65>(level, batch),
+            By::Signature(level @ Level::MlDsa87) => self.sign_batch::<MlDsa87>(level, batch),
+            By::Mac => batch.iter().map(|number| self.tag(*number)).collect(),
         });
         Ok(batches.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
     }
 
-    fn sign_batch<P: ParameterSet>(&self, numbers: &[u64]) -> Result<Vec<Signed>, String> {
-        let fault = |why: sealstone_mqtt::Error| format!("a message could not be signed: {why}");
+    fn sign_batch<P: ParameterSet>(&self, level: Level, numbers: &[u64]) -> Result<Vec<Signed>, String> {
         let mut unsigned = Vec::with_capacity(numbers.len());
         for &number in numbers {
             let device = self.device_of(number);
             let key = SigningKey::<P>::from_seed(&seed(device)).expand();
-            let topic = topic(device);
-            let mut payload = [0; PAYLOAD];
-            payload[..8].copy_from_slice(&number.to_be_bytes());
-            let named = Topic::new(&topic).map_err(fault)?;
-            let rising = u32::try_from(number / self.devices as u64).unwrap_or(u32::MAX);
-            let message = Message {
-                key_id: KEY,
-                number: Some(Number { epoch: 1, sequence: rising }),
-                time: now(),
-                ..Message::new(named, &payload)
-            };
-            let mut later = Later { level: self.level, key: &key, mu: None };
-            let mut bytes = vec![0; 256 + PAYLOAD + self.level.signature_len()];
-            let len = seal::seal(Form::V1, &message, &mut later, &mut bytes).map_err(fault)?;
-            bytes.truncate(len);
+            let mut later = Later { level, key: &key, mu: None };
+            let (topic, bytes) = self.sealed(number, &mut later)?;
             let mu = later.mu.ok_or("a message was not sealed")?;
             unsigned.push((number, topic, bytes, key, mu));
         }
@@ -110,14 +101,44 @@ impl Pool {
         let mut signed = Vec::with_capacity(numbers.len());
         for ((number, topic, mut bytes, ..), signature) in unsigned.into_iter().zip(signatures) {
             let signature = signature.and_then(Result::ok).ok_or("a signature could not be made")?;
-            let at = bytes.len() - self.level.signature_len();
+            let at = bytes.len() - level.signature_len();
             bytes[at..].copy_from_slice(signature.encode());
-            let id = (number % 65_535 + 1) as u16;
-            let publish = Publish { qos: Qos::AtLeastOnce, topic, id, payload: bytes, ..Publish::default() };
-            let connection = self.device_of(number) % CONNECTIONS;
-            signed.push(Signed { connection, packet: Packet::Publish(Box::new(publish)) });
+            signed.push(self.packet(number, topic, bytes));
         }
         Ok(signed)
+    }
+
+    fn tag(&self, number: u64) -> Result<Signed, String> {
+        let key = MacKey::from_bytes(&seed(self.device_of(number)));
+        let (topic, bytes) = self.sealed(number, &mut Tagger(&key))?;
+        Ok(self.packet(number, topic, bytes))
+    }
+
+    /// A message's topic and its envelope.
+    fn sealed(&self, number: u64, signer: &mut impl Signer) -> Result<(String, Vec<u8>), String> {
+        let fault = |why: sealstone_mqtt::Error| format!("a message could not be sealed: {why}");
+        let topic = topic(self.device_of(number));
+        let mut payload = [0; PAYLOAD];
+        payload[..8].copy_from_slice(&number.to_be_bytes());
+        let named = Topic::new(&topic).map_err(fault)?;
+        let rising = u32::try_from(number / self.devices as u64).unwrap_or(u32::MAX);
+        let message = Message {
+            key_id: KEY,
+            number: Some(Number { epoch: 1, sequence: rising }),
+            time: now(),
+            ..Message::new(named, &payload)
+        };
+        let mut bytes = vec![0; 256 + PAYLOAD + signer.by().len()];
+        let len = seal::seal(Form::V1, &message, signer, &mut bytes).map_err(fault)?;
+        bytes.truncate(len);
+        Ok((topic, bytes))
+    }
+
+    fn packet(&self, number: u64, topic: String, bytes: Vec<u8>) -> Signed {
+        let id = (number % 65_535 + 1) as u16;
+        let publish = Publish { qos: Qos::AtLeastOnce, topic, id, payload: bytes, ..Publish::default() };
+        let connection = self.device_of(number) % CONNECTIONS;
+        Signed { connection, packet: Packet::Publish(Box::new(publish)) }
     }
 
     fn device_of(&self, number: u64) -> usize {
@@ -125,19 +146,39 @@ impl Pool {
     }
 
     fn entry(&self, device: usize) -> Entry {
-        let key = any::SigningKey::from_seed(self.level, &seed(device)).verifying_key();
-        Entry {
-            device: device.to_string(),
-            topics: Vec::new(),
-            keys: vec![KeyEntry::new(KEY, &key)],
-            macs: Vec::new(),
+        let (mut keys, mut macs) = (Vec::new(), Vec::new());
+        match self.by {
+            By::Signature(level) => {
+                let key = any::SigningKey::from_seed(level, &seed(device)).verifying_key();
+                keys.push(KeyEntry::new(KEY, &key));
+            }
+            By::Mac => macs.push(MacEntry {
+                id: KEY.0,
+                state: StateName::Active,
+                retired_at: None,
+                file: format!("{device}.mac"),
+            }),
         }
+        Entry { device: device.to_string(), topics: Vec::new(), keys, macs }
+    }
+
+    /// The shared keys, where there are any.
+    fn write_shared(&self, folder: &Path) -> Result<(), String> {
+        let devices = if self.by == By::Mac { self.devices } else { 0 };
+        (0..devices).try_for_each(|device| {
+            let path = folder.join(format!("{device}.mac"));
+            let mut file = File::options();
+            let opened = file.write(true).create(true).truncate(true).mode(0o600).open(&path);
+            let written = opened.and_then(|mut file| file.write_all(&*mac_text(&seed(device))));
+            written.map_err(|why| format!("{}: {why}", path.display()))
+        })
     }
 
     /// All devices in one file of a folder.
     pub(super) fn write_array(&self, folder: &Path) -> Result<(), String> {
         let entries: Vec<Entry> = (0..self.devices).map(|device| self.entry(device)).collect();
         make(folder)?;
+        self.write_shared(folder)?;
         write(&folder.join("all.json"), &serde_json::to_string(&entries).map_err(|why| why.to_string())?)
     }
 

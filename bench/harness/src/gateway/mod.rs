@@ -16,6 +16,7 @@ use std::time::Duration;
 use sealstone_mldsa::Level;
 use sealstone_mqtt::form::By;
 use sealstone_mqtt::gateway::tags::MOST;
+use sealstone_mqtt::gateway::wire::Version;
 use tempfile::TempDir;
 
 use crate::auth::server::Cores;
@@ -55,9 +56,9 @@ pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, Strin
     let mut outcome = Outcome::new(cores, choice);
     if wanted("rates") {
         for round in 1..=choice.rounds {
-            for by in Level::ALL.map(By::Signature).into_iter().chain([By::Mac]) {
-                let fault = |why| format!("{}: {why}", by.name());
-                rates(root, cores, choice, by, &mut outcome).map_err(fault)?;
+            for kind in Kind::ALL {
+                let fault = |why| format!("{}: {why}", kind.name());
+                rates(root, cores, choice, kind, &mut outcome).map_err(fault)?;
             }
             eprintln!("round {round} of {} is done", choice.rounds);
         }
@@ -76,16 +77,52 @@ pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, Strin
     Ok(outcome)
 }
 
-/// One level, or tags, in one round: the highest rate with one thread and with two, then latencies at half of the better one. Tags come
+/// What is sent in a round.
+#[derive(Clone, Copy)]
+struct Kind {
+    by: By,
+    version: Version,
+}
+
+impl Kind {
+    /// The levels and tags with MQTT 5, and one level with what came before.
+    const ALL: [Self; 5] = [
+        Kind { by: By::Signature(Level::MlDsa44), version: Version::V5 },
+        Kind { by: By::Signature(Level::MlDsa65), version: Version::V5 },
+        Kind { by: By::Signature(Level::MlDsa87), version: Version::V5 },
+        Kind { by: By::Mac, version: Version::V5 },
+        Kind { by: By::Signature(Level::MlDsa65), version: Version::V311 },
+    ];
+
+    /// For people.
+    fn name(self) -> String {
+        let by = self.by.name();
+        if self.version == Version::V5 { by.to_owned() } else { format!("{by}, MQTT 3.1.1") }
+    }
+
+    /// For rows: `44`, `65`, `87`, `tag` or `65-mqtt-3.1.1`.
+    fn short(self) -> String {
+        let level = |level: Level| level.name().rsplit('-').next().unwrap_or_default();
+        let by = self.by.level().map_or("tag", level);
+        if self.version == Version::V5 { by.to_owned() } else { format!("{by}-mqtt-3.1.1") }
+    }
+
+    /// Latencies are looked at where neither the seal nor the version is another one.
+    fn has_latencies(self) -> bool {
+        self.by != By::Mac && self.version == Version::V5
+    }
+}
+
+/// One kind in one round: the highest rate with one thread and with two, then latencies at half of the better one. Tags come
 /// without checkpoints, so no device sends more of them than the gateway remembers, and there are no latencies.
 fn rates(
     root: &Path,
     cores: Cores,
     choice: &Choice<'_>,
-    by: By,
+    kind: Kind,
     outcome: &mut Outcome,
 ) -> Result<(), String> {
-    let (short, level) = (short(by), by.name());
+    let (by, short, level) = (kind.by, kind.short(), kind.name());
     let mut best: f64 = 0.0;
     for threads in [1, 2] {
         let layout = Layout::of(cores, threads);
@@ -93,7 +130,7 @@ fn rates(
         let folder = folder()?;
         pool.write_array(&folder.path().join("devices"))?;
         let broker = Broker::start(&layout, folder.path())?;
-        let gateway = Gateway::start(root, &layout, folder.path(), &broker)?;
+        let gateway = Gateway::start(root, &layout, folder.path(), &broker, kind.version)?;
         let load = Load::connect(broker.port, &layout)?;
         let warm = load.closed(pool.sign(WARM)?)?;
         let most = if by == By::Mac { MOST * choice.devices - WARM } else { usize::MAX };
@@ -114,7 +151,7 @@ fn rates(
             "  {level}, {threads} verifying: {:.0}/s of {count}; a message costs the gateway {ours:.0} µs, the broker {theirs:.0} µs",
             ran.rate()
         );
-        if threads == 2 && by != By::Mac {
+        if threads == 2 && kind.has_latencies() {
             let count = ((best / 2.0) * choice.seconds).max(1.0) as usize;
             let latencies = load.paced(pool.sign(count)?, best / 2.0, || Ok(()))?.latencies();
             for (name, part) in [("p50", 0.5), ("p99", 0.99), ("p999", 0.999)] {
@@ -146,7 +183,7 @@ fn memory(
     let _ = std::fs::remove_dir_all(folder.join("data"));
     let mut pool = Pool::new(By::Signature(Level::MlDsa44), devices);
     let broker = Broker::start(&layout, folder)?;
-    let gateway = Gateway::start(root, &layout, folder, &broker)?;
+    let gateway = Gateway::start(root, &layout, folder, &broker, Version::V5)?;
     let load = Load::connect(broker.port, &layout)?;
     let idle = gateway.rss()?;
     load.closed(pool.sign(devices)?)?;
@@ -178,9 +215,4 @@ fn memory(
 
 fn folder() -> Result<TempDir, String> {
     tempfile::tempdir().map_err(|why| format!("no folder for the servers: {why}"))
-}
-
-/// `44`, `65`, `87` or `tag`.
-fn short(by: By) -> &'static str {
-    by.level().map_or("tag", |level| level.name().rsplit('-').next().unwrap_or_default())
 }

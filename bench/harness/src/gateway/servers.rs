@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use rustix::thread::{CpuSet, sched_setaffinity};
+use sealstone_mqtt::gateway::wire::Version;
 
 use crate::auth::server::{Cores, cpu_of, free_port};
 
@@ -106,14 +107,16 @@ impl Gateway {
         layout: &Layout,
         folder: &Path,
         broker: &Broker,
+        version: Version,
     ) -> Result<Self, String> {
         let program = root.join("target/release/sealstone");
         let config = folder.join("gateway.toml");
         let text = format!(
-            "data_dir = {:?}\ndirectory = {:?}\n[broker]\naddress = \"127.0.0.1:{}\"\n[workers]\nthreads = {}\n",
+            "data_dir = {:?}\ndirectory = {:?}\n[broker]\naddress = \"127.0.0.1:{}\"\nversion = {:?}\n[workers]\nthreads = {}\n",
             folder.join("data"),
             folder.join("devices"),
             broker.port,
+            if version == Version::V5 { "5" } else { "3.1.1" },
             layout.threads
         );
         fs::write(&config, text).map_err(|why| format!("{}: {why}", config.display()))?;

@@ -7,7 +7,6 @@ mod checkpoint;
 mod flow;
 mod hostile;
 mod learned;
-mod measured;
 mod negative;
 mod orders;
 mod page;

@@ -112,7 +112,13 @@ impl Running {
     pub(crate) fn start_gateway(gateway: Gateway) -> Self {
         let stop = gateway.stopper();
         let (sender, lines) = channel();
-        let thread = std::thread::spawn(move || gateway.run(now, &Lines(Mutex::new(sender))));
+        let thread = std::thread::spawn(move || {
+            let ended = gateway.run(now, &Lines(Mutex::new(sender)));
+            if let Err(why) = &ended {
+                eprintln!("the gateway ended: {why:?}"); // beside the failure of whoever waits for it
+            }
+            ended
+        });
         Running { stop, thread: Some(thread), lines }
     }
 

@@ -12,6 +12,7 @@ mod orders;
 mod page;
 mod place;
 mod restarts;
+mod second;
 mod shared;
 mod state;
 #[path = "../support.rs"]

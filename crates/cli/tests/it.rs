@@ -9,6 +9,8 @@ mod disk;
 mod kill;
 mod mqtt;
 mod orders;
+#[path = "../../mqtt/tests/peer.rs"]
+mod peer;
 mod races;
 mod real;
 mod serving;

@@ -27,6 +27,7 @@ mod error;
 mod name;
 mod pem;
 pub mod pkcs8;
+pub mod rsa;
 mod sec1;
 pub mod spki;
 mod x509;

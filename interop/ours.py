@@ -18,12 +18,20 @@ ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60  # seconds one command may take
 
 
+COMPOSITES = [
+    "ML-DSA-44-ES256", "ML-DSA-65-ES256", "ML-DSA-87-ES384", "ML-DSA-44-Ed25519", "ML-DSA-65-Ed25519", "ML-DSA-87-Ed448",
+]  # fmt: skip
+
+
 class Sealstone:
     name = "Sealstone"
     ours = True
     engine = "its own"
     writes = ["private jwk", "private pem", "jwks", "public pem"]
-    reads = [*writes, "private pem (both)"]
+    reads = [*writes, "private pem (both)", "private pem (expanded)"]
+    judges = ["jwk", "pem"]
+    composites, certificates = COMPOSITES, []
+    asks = ["make-key", "sign-token", "check-token", "load-key"]
 
     def __init__(self, binary, work):
         self.binary, self._work = binary, work
@@ -42,7 +50,13 @@ class Sealstone:
             )
         return cls(Path(binary).resolve(), work)
 
+    def ask(self, ask, **fields):
+        """As a partner is asked."""
+        return getattr(self, ask.replace("-", "_"))(**fields)
+
     def make_key(self, level):
+        if level in COMPOSITES:
+            return self._make_composite_key(level)
         pem = self.file("")
         self.run("key", "generate", "--alg", level, "--force", "--out", pem)
         jwk = self.run("key", "show", "--public", "--format", "jwk", pem)
@@ -53,13 +67,32 @@ class Sealstone:
             "jwks": json.dumps({"keys": [json.loads(jwk)]}),
         }
 
+    def _make_composite_key(self, alg):
+        path = self.file("")
+        self.run("key", "generate", "--draft", "--alg", alg, "--format", "jwk", "--force", "--out", path)
+        private = json.loads(path.read_text())
+        public = {name: value for name, value in private.items() if name != "priv"}
+        kid = self.run("key", "thumbprint", "--draft", path).strip()
+        return {"private jwk": json.dumps(private), "jwks": json.dumps({"keys": [public | {"kid": kid}]})}
+
     def sign_token(self, level, form, key, payload, typ):
-        return self.run("jwt", "sign", "--key", self.file(key), "--typ", typ, "--claims", "-", given=payload).strip()
+        gate = ["--draft"] if level in COMPOSITES else []
+        given = ["--key", self.file(key), "--typ", typ, "--claims", "-"]
+        return self.run("jwt", "sign", *gate, *given, given=payload).strip()
 
     def check_token(self, token, level, form, key):
         option = "--jwks" if form == "jwks" else "--key"
-        said = self.run("jwt", "verify", option, self.file(key), "--json", "-", given=token)
+        gate = ["--draft"] if level in COMPOSITES else []
+        said = self.run("jwt", "verify", *gate, option, self.file(key), "--json", "-", given=token)
         return json.dumps(json.loads(said)["claims"])
+
+    def load_key(self, level, form, key):
+        """Whether it signs with the key; a key that is not one is exit code 2, and its message names the fault."""
+        try:
+            self.run("jwt", "sign", "--key", self.file(key), "--claims", "-", given='{"sub":"interop"}')
+        except Broken as why:
+            raise Refused(why)
+        return {}
 
     def run(self, *arguments, given=""):
         """Standard output; exit code 1 is a refusal, any other but 0 a fault."""

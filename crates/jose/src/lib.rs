@@ -37,6 +37,7 @@ mod alg;
 mod b64;
 #[cfg(feature = "composite")]
 pub mod composite;
+pub mod cose;
 mod error;
 mod json;
 mod jwk;

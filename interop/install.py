@@ -78,7 +78,7 @@ def python():
     def install():
         shutil.rmtree(PYTHON / ".venv", ignore_errors=True)
         run([sys.executable, "-m", "venv", ".venv"], PYTHON, "on Debian: apt install python3-venv")
-        pip = [interpreter, "-m", "pip", "install", "--disable-pip-version-check", "--only-binary=:all:"]
+        pip = [interpreter, "-m", "pip", "install", "--disable-pip-version-check", "--only-binary=:all:", "--require-hashes"]
         run([*pip, "-qq", "--requirement", "requirements.txt"], PYTHON)
 
     once(install, interpreter, PYTHON / "requirements.txt", sys.version)

@@ -23,19 +23,42 @@ COMPOSITES = [
 ]  # fmt: skip
 
 
+# The composites of the LAMPS draft that have a composite of JOSE beside them, and so a key that our command makes.
+COMPOSITE_CERTIFICATES = {
+    "MLDSA44-ECDSA-P256-SHA256": "ML-DSA-44-ES256",
+    "MLDSA65-ECDSA-P256-SHA512": "ML-DSA-65-ES256",
+    "MLDSA87-ECDSA-P384-SHA512": "ML-DSA-87-ES384",
+    "MLDSA44-Ed25519-SHA512": "ML-DSA-44-Ed25519",
+    "MLDSA65-Ed25519-SHA512": "ML-DSA-65-Ed25519",
+    "MLDSA87-Ed448-SHAKE256": "ML-DSA-87-Ed448",
+}
+VERBS = {
+    "cert": ["make-certificate", "check-certificate", "issue"],
+    "csr": ["make-request", "check-request"],
+}
+
+
 class Sealstone:
     name = "Sealstone"
     ours = True
     engine = "its own"
     writes = ["private jwk", "private pem", "jwks", "public pem"]
-    reads = [*writes, "private pem (both)", "private pem (expanded)"]
+    reads = [*writes, "private pem (both)"]
     judges = ["jwk", "pem"]
-    composites, certificates = COMPOSITES, []
     asks = ["make-key", "sign-token", "check-token", "load-key"]
 
     def __init__(self, binary, work):
         self.binary, self._work = binary, work
         self.version = self.run("--version").split()[-1]
+        has = lambda verb, option: option in self.run(*verb, "--help")
+        self.missing = {}  # what this binary was built without, and why that is known
+        self.composites = COMPOSITES if has(["jwt", "verify"], "--draft") else self._without("composite tokens", "jwt verify has no --draft")
+        self.certificates = []
+        for verb, asks in VERBS.items():
+            if self._knows(verb):
+                self.asks = [*self.asks, *asks]
+            else:
+                self._without(f"what `{verb}` does", f"this sealstone has no command {verb}")
 
     @classmethod
     def find(cls, work):
@@ -49,6 +72,17 @@ class Sealstone:
                 "hint: run cargo build, or set SEALSTONE to the path of the binary"
             )
         return cls(Path(binary).resolve(), work)
+
+    def _knows(self, verb):
+        try:
+            self.run(verb, "--help")
+            return True
+        except Broken:
+            return False
+
+    def _without(self, what, why):
+        self.missing[what] = why
+        return []
 
     def ask(self, ask, **fields):
         """As a partner is asked."""
@@ -87,12 +121,44 @@ class Sealstone:
         return json.dumps(json.loads(said)["claims"])
 
     def load_key(self, level, form, key):
-        """Whether it signs with the key; a key that is not one is exit code 2, and its message names the fault."""
+        """Whether it takes the file for a private key; one that is not is exit code 2, and the message names the fault."""
         try:
-            self.run("jwt", "sign", "--key", self.file(key), "--claims", "-", given='{"sub":"interop"}')
+            said = self.run("key", "show", "--json", self.file(key))
         except Broken as why:
             raise Refused(why)
+        if json.loads(said).get("kind") != "private":
+            raise Broken(f"it found no private key: {said}")
         return {}
+
+    def make_certificate(self, level, subject):
+        key, gate = self._key_file(level)
+        made = self.run("cert", "new", *gate, "--authority", "--key", key, "--subject", subject)
+        return {"certificate": made, "private pem": key.read_text()}
+
+    def check_certificate(self, certificate, issuer):
+        """The chain, and then the name: what `cert show` says is not verified."""
+        gate = ["--draft"] if self.certificates else []
+        own = self.file(certificate)
+        self.run("cert", "verify", *gate, "--trust", self.file(issuer), own)
+        return {"subject": named(json.loads(self.run("cert", "show", "--json", own)))}
+
+    def make_request(self, level, subject):
+        key, gate = self._key_file(level)
+        return {"request": self.run("csr", "new", *gate, "--key", key, "--subject", subject), "private pem": key.read_text()}
+
+    def check_request(self, request):
+        return {"subject": named(json.loads(self.run("csr", "show", "--json", self.file(request))))}
+
+    def issue(self, request, issuer, issuer_key):
+        authority = ["--ca", self.file(issuer), "--key", self.file(issuer_key)]
+        return {"certificate": self.run("cert", "issue", *authority, self.file(request))}
+
+    def _key_file(self, level):
+        """A new key in PKCS#8, and what opens the gate where it is a composite."""
+        gate = ["--draft"] if level in self.certificates else []
+        path = self.file("")
+        self.run("key", "generate", *gate, "--alg", COMPOSITE_CERTIFICATES.get(level, level), "--format", "pem", "--force", "--out", path)
+        return path, gate
 
     def run(self, *arguments, given=""):
         """Standard output; exit code 1 is a refusal, any other but 0 a fault."""
@@ -111,6 +177,11 @@ class Sealstone:
         with open(handle, "w") as file:
             file.write(text)
         return Path(path)
+
+
+def named(said):
+    """The common name, where there is nothing else in the name."""
+    return said["subject"].removeprefix("CN=")
 
 
 class Server:

@@ -23,19 +23,32 @@ const (
 	processCPU = 2 // CLOCK_PROCESS_CPUTIME_ID: the collector's threads count, for the collector is part of the price.
 )
 
+// claims are those of PEER_CLAIMS, in its order.
+type claims struct {
+	Audience  string `json:"aud"`
+	ClientID  string `json:"client_id"`
+	Expiry    int64  `json:"exp"`
+	IssuedAt  int64  `json:"iat"`
+	Issuer    string `json:"iss"`
+	ID        string `json:"jti"`
+	NotBefore int64  `json:"nbf"`
+	Scope     string `json:"scope"`
+	Subject   string `json:"sub"`
+}
+
 type rival struct {
 	signer jose.Signer
 	public jose.JSONWebKey
-	claims map[string]any
+	claims claims
 	tokens [tokens]string
 }
 
 func main() {
-	var claims map[string]any
-	must(json.Unmarshal([]byte(os.Getenv("PEER_CLAIMS")), &claims))
+	var given claims
+	must(json.Unmarshal([]byte(os.Getenv("PEER_CLAIMS")), &given))
 	rivals := map[string]*rival{}
 	for level, parameters := range map[string]mldsa.Parameters{"44": mldsa.MLDSA44(), "65": mldsa.MLDSA65(), "87": mldsa.MLDSA87()} {
-		rivals[level] = prepare(parameters, claims)
+		rivals[level] = prepare(parameters, given)
 	}
 	info, _ := debug.ReadBuildInfo()
 	fmt.Println("go-jose", info.Deps[0].Version, runtime.Version())
@@ -69,13 +82,13 @@ func main() {
 	}
 }
 
-func prepare(parameters mldsa.Parameters, claims map[string]any) *rival {
+func prepare(parameters mldsa.Parameters, given claims) *rival {
 	key, err := mldsa.GenerateKey(parameters)
 	must(err)
 	alg := jose.SignatureAlgorithm(parameters.String())
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: alg, Key: key}, (&jose.SignerOptions{}).WithType("JWT"))
 	must(err)
-	r := &rival{signer: signer, public: jose.JSONWebKey{Key: key.PublicKey(), Algorithm: string(alg)}, claims: claims}
+	r := &rival{signer: signer, public: jose.JSONWebKey{Key: key.PublicKey(), Algorithm: string(alg)}, claims: given}
 	for i := range r.tokens {
 		r.tokens[i] = r.sign()
 	}
@@ -101,11 +114,11 @@ func (r *rival) verify(text string) error {
 		return err
 	}
 	var standard jwt.Claims
-	var all map[string]any
+	var all claims
 	if err := token.Claims(r.public.Key, &standard, &all); err != nil {
 		return err
 	}
-	return standard.Validate(jwt.Expected{Issuer: r.claims["iss"].(string), AnyAudience: jwt.Audience{audience}, Time: time.Now()})
+	return standard.Validate(jwt.Expected{Issuer: r.claims.Issuer, AnyAudience: jwt.Audience{audience}, Time: time.Now()})
 }
 
 func must(err error) {

@@ -101,6 +101,8 @@ def unable(user, level, form):
             KNOWN[user.name, form] = None
         except Refused as why:
             KNOWN[user.name, form] = f"it refuses its own: {why}"
+        except Broken:
+            KNOWN[user.name, form] = None  # the row will say it
     return KNOWN[user.name, form]
 
 

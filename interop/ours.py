@@ -53,12 +53,17 @@ class Sealstone:
         has = lambda verb, option: option in self.run(*verb, "--help")
         self.missing = {}  # what this binary was built without, and why that is known
         self.composites = COMPOSITES if has(["jwt", "verify"], "--draft") else self._without("composite tokens", "jwt verify has no --draft")
-        self.certificates = []
+        if self._knows("convert"):
+            self.writes = [*self.writes, "private pem (both)", "private pem (expanded)"]
+            self.asks = [*self.asks, "make-cose-key"]
+        else:
+            self._without("keys in other forms", "this sealstone has no command convert")
         for verb, asks in VERBS.items():
             if self._knows(verb):
                 self.asks = [*self.asks, *asks]
             else:
                 self._without(f"what `{verb}` does", f"this sealstone has no command {verb}")
+        self.certificates = [*COMPOSITE_CERTIFICATES] if self.composites and "make-certificate" in self.asks else []
 
     @classmethod
     def find(cls, work):
@@ -94,7 +99,9 @@ class Sealstone:
         pem = self.file("")
         self.run("key", "generate", "--alg", level, "--force", "--out", pem)
         jwk = self.run("key", "show", "--public", "--format", "jwk", pem)
-        return {
+        form = lambda name: self.run("convert", pem, "--pkcs8-form", name)
+        more = {f"private pem ({name})": form(name) for name in ("both", "expanded") if f"private pem ({name})" in self.writes}
+        return more | {
             "private pem": pem.read_text(),
             "private jwk": self.run("key", "show", "--private", "--format", "jwk", pem),
             "public pem": self.run("key", "show", "--public", "--format", "pem", pem),
@@ -140,7 +147,7 @@ class Sealstone:
         gate = ["--draft"] if self.certificates else []
         own = self.file(certificate)
         self.run("cert", "verify", *gate, "--trust", self.file(issuer), own)
-        return {"subject": named(json.loads(self.run("cert", "show", "--json", own)))}
+        return {"subject": named(json.loads(self.run("cert", "show", "--json", own))[0])}
 
     def make_request(self, level, subject):
         key, gate = self._key_file(level)
@@ -148,6 +155,23 @@ class Sealstone:
 
     def check_request(self, request):
         return {"subject": named(json.loads(self.run("csr", "show", "--json", self.file(request))))}
+
+    def make_cose_key(self, level):
+        """The public half, and the private key as COSE_Key."""
+        pem, cose, public = self.file(""), self.file(""), self.file("")
+        self.run("key", "generate", "--alg", level, "--force", "--out", pem)
+        self.run("convert", pem, "--to", "cose", "--force", "--out", cose)
+        self.run("convert", pem, "--public", "--to", "raw", "--force", "--out", public)
+        return public.read_bytes(), cose.read_bytes()
+
+    def public_of_cose_key(self, key):
+        given, public = self.file(""), self.file("")
+        given.write_bytes(key)
+        try:
+            self.run("convert", given, "--public", "--to", "raw", "--force", "--out", public)
+        except Broken as why:
+            raise Refused(why)
+        return public.read_bytes()
 
     def issue(self, request, issuer, issuer_key):
         authority = ["--ca", self.file(issuer), "--key", self.file(issuer_key)]
@@ -168,7 +192,7 @@ class Sealstone:
         if done.returncode == 1:
             raise Refused(done.stderr.strip())
         if done.returncode:
-            raise Broken(f"sealstone {' '.join(arguments[:2])}: {done.stderr.strip() or done.returncode}")
+            raise Broken(f"sealstone {' '.join(map(str, arguments[:2]))}: {done.stderr.strip() or done.returncode}")
         return done.stdout
 
     def file(self, text):

@@ -40,11 +40,16 @@ transcripts! {
     audit
     backup
     client
+    composite
+    convert
     edges
     issuer
+    jwk
+    jwks
     jws
     jwt
     key
+    legacy
     mqtt
     mqtt_audit
     mqtt_simulate

@@ -9,9 +9,11 @@
 mod admin;
 mod audit;
 mod backup;
+mod cert;
 mod client;
 mod client_auth;
 mod clock;
+mod csr;
 mod error;
 mod files;
 mod flags;
@@ -77,6 +79,12 @@ enum Command {
     /// Sign and check files as JSON Web Signatures: detached, or in JSON
     #[command(subcommand)]
     Jws(jws::Command),
+    /// Make, issue, read, check and revoke certificates
+    #[command(subcommand)]
+    Cert(cert::Command),
+    /// Make and check requests for certificates
+    #[command(subcommand)]
+    Csr(csr::Command),
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
@@ -137,6 +145,8 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Verify(options) => verify::run(&options, terminal),
         Command::Jwt(command) => jwt::run(command, terminal),
         Command::Jws(command) => jws::run(command, terminal),
+        Command::Cert(command) => cert::run(command, terminal),
+        Command::Csr(command) => csr::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),

@@ -254,12 +254,19 @@ impl Certificate {
 }
 
 /// `SEQUENCE { what was signed, AlgorithmIdentifier, BIT STRING }`: certificates, requests and lists alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Signed {
     algorithm: Vec<u8>,
     der: Vec<u8>,
     signature: Vec<u8>,
     tbs: core::ops::Range<usize>,
+}
+
+/// Its size: the bytes would fill screens.
+impl core::fmt::Debug for Signed {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Signed({} bytes)", self.der.len())
+    }
 }
 
 impl Signed {

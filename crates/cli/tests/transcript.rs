@@ -39,7 +39,9 @@ transcripts! {
     admin
     audit
     backup
+    cert
     client
+    csr
     edges
     issuer
     jws

@@ -96,7 +96,7 @@ pub(crate) struct Place {
     not_before: Option<i64>,
     /// Its serial number in hexadecimal [default: 158 random bits]
     #[arg(long, value_name = "HEX", value_parser = serial)]
-    pub(crate) serial: Option<Vec<u8>>,
+    pub(crate) serial: Option<Number>,
     /// Names that may follow below an authority, as in dns:example.org or ip:10.0.0.0/8
     #[arg(long, value_name = "NAMES", value_parser = subtree)]
     permit: Vec<Subtree>,
@@ -165,14 +165,18 @@ fn subtree(text: &str) -> Result<Subtree, String> {
     text.parse().map_err(|cause: sealstone_pki::Error| cause.to_string())
 }
 
-fn serial(text: &str) -> Result<Vec<u8>, String> {
+/// A serial number, big-endian. A type of its own: the parser of options takes a bare list for several values.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Number(pub(crate) Vec<u8>);
+
+fn serial(text: &str) -> Result<Number, String> {
     let digits: Option<Vec<u8>> =
         text.chars().filter(|digit| *digit != ':').map(|digit| digit.to_digit(16).map(|n| n as u8)).collect();
     let digits = digits.filter(|digits| (1..=40).contains(&digits.len()));
     let digits = digits.ok_or("expected 1 to 40 hexadecimal digits")?;
     let odd = digits.len() % 2;
     let padded: Vec<u8> = std::iter::repeat_n(0, odd).chain(digits).collect();
-    Ok(padded.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect())
+    Ok(Number(padded.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()))
 }
 
 /// `2026-11-22` or `2026-11-22T04:00:00Z` (RFC 3339 §5.6, in UTC and whole seconds).
@@ -210,8 +214,8 @@ mod tests {
         ] {
             assert!(time(wrong).is_err(), "{wrong}");
         }
-        assert_eq!(serial("1"), Ok(vec![1]));
-        assert_eq!(serial("0a:ff"), Ok(vec![10, 255]));
+        assert_eq!(serial("1"), Ok(Number(vec![1])));
+        assert_eq!(serial("0a:ff"), Ok(Number(vec![10, 255])));
         assert!(serial("").is_err() && serial("g").is_err());
     }
 }

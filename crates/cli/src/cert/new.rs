@@ -7,6 +7,7 @@ use sealstone_mldsa::OsRandom;
 use sealstone_pki::Name;
 use sealstone_pki::x509::{CertificateBuilder, KeyUsage, Serial};
 
+use super::content::Number;
 use super::load::{Form, Out, signer};
 use super::{Names, Place, words};
 use crate::error::Error;
@@ -81,7 +82,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
 
 pub(crate) fn chosen_serial(place: &Place) -> Result<Serial, Error> {
     match &place.serial {
-        Some(number) => Serial::new(number),
+        Some(Number(digits)) => Serial::new(digits),
         None => Serial::random(&mut OsRandom),
     }
     .map_err(|cause| made(&cause))

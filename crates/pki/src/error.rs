@@ -50,6 +50,11 @@ pub enum Error {
         /// Which.
         parts: &'static str,
     },
+    /// A certificate's issuer cannot sign what was asked for.
+    Issuer {
+        /// Why not.
+        why: &'static str,
+    },
     /// A key is longer or shorter than its algorithm says.
     KeyLength {
         /// The algorithm.
@@ -192,6 +197,7 @@ impl fmt::Display for Error {
             }
             Self::Encrypted => f.write_str("the private key is encrypted"),
             Self::Inconsistent { parts } => write!(f, "the key contradicts itself: {parts}"),
+            Self::Issuer { why } => write!(f, "the issuer cannot sign this: {why}"),
             Self::KeyLength { algorithm, part, expected, found } => {
                 write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
             }

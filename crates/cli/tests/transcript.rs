@@ -41,12 +41,17 @@ transcripts! {
     backup
     cert
     client
+    composite
+    convert
     csr
     edges
     issuer
+    jwk
+    jwks
     jws
     jwt
     key
+    legacy
     mqtt
     mqtt_audit
     mqtt_simulate

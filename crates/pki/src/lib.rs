@@ -30,6 +30,7 @@ mod error;
 mod name;
 mod pem;
 pub mod pkcs8;
+pub mod rsa;
 mod sec1;
 #[cfg(feature = "certificates")]
 pub mod sign;

@@ -198,8 +198,11 @@ impl Subject {
         let (name, bytes) = (source.name(), source.read(LIMIT)?);
         if bytes.starts_with(b"-----BEGIN PUBLIC KEY-----") {
             let text = text(&name, &bytes)?;
-            let key = spki::from_pem(text).map_err(|cause| refused(&name, &cause))?;
-            return Ok(Self::Key(spki::to_der(&key)));
+            return match (spki::from_pem(text), composite::from_spki_pem(text)) {
+                (Ok(key), _) => Ok(Self::Key(spki::to_der(&key))),
+                (_, Ok(key)) => Ok(Self::Key(composite::to_spki(&key))),
+                (Err(cause), _) => Err(refused(&name, &cause)),
+            };
         }
         if bytes.starts_with(b"-----BEGIN PRIVATE KEY-----") {
             return Err(Error::key(

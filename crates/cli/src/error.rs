@@ -38,6 +38,8 @@ pub(crate) enum Error {
     Token(sealstone_jose::Error),
     /// The token cannot even be taken apart; only `jwt inspect` says so.
     TokenRefused(sealstone_jose::Error),
+    /// A tree of files, and what the shell is told.
+    Tree { code: u8, what: String, hint: Option<String> },
     /// Options or input that make no sense, together or alone.
     Usage { what: String, hint: Option<String> },
 }
@@ -54,6 +56,7 @@ impl Error {
             | Error::Signature { .. }
             | Error::Token(_)
             | Error::TokenRefused(_) => 1,
+            Error::Tree { code, .. } => *code,
             _ => 2,
         }
     }
@@ -70,6 +73,7 @@ impl Error {
             | Error::Network { hint, .. }
             | Error::Refused { hint, .. }
             | Error::Signature { hint, .. }
+            | Error::Tree { hint, .. }
             | Error::Usage { hint, .. } => hint.clone(),
             Error::Token(cause) => token_hint(cause),
             Error::Jws(cause) | Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
@@ -135,7 +139,7 @@ impl fmt::Display for Error {
             Error::Signature { name, what, .. } => write!(f, "{name}: {what}"),
             Error::Token(cause) => write!(f, "the token is not valid: {cause}"),
             Error::TokenRefused(cause) => write!(f, "this token would be refused: {cause}"),
-            Error::Usage { what, .. } => f.write_str(what),
+            Error::Tree { what, .. } | Error::Usage { what, .. } => f.write_str(what),
         }
     }
 }

@@ -51,6 +51,7 @@ transcripts! {
     quickstart
     sign
     signing_key
+    tree
     user
 }
 

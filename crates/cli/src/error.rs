@@ -44,6 +44,8 @@ pub(crate) enum Error {
     KeyFaults { name: String, faults: usize },
     /// The token cannot even be taken apart; only `jwt inspect` says so.
     TokenRefused(sealstone_jose::Error),
+    /// A tree of files, and what the shell is told.
+    Tree { code: u8, what: String, hint: Option<String> },
     /// Options or input that make no sense, together or alone.
     Usage { what: String, hint: Option<String> },
 }
@@ -63,6 +65,7 @@ impl Error {
             | Error::TokenKind { .. }
             | Error::Tokens { .. }
             | Error::TokenRefused(_) => 1,
+            Error::Tree { code, .. } => *code,
             _ => 2,
         }
     }
@@ -80,6 +83,7 @@ impl Error {
             | Error::Refused { hint, .. }
             | Error::Signature { hint, .. }
             | Error::TokenKind { hint, .. }
+            | Error::Tree { hint, .. }
             | Error::Usage { hint, .. } => hint.clone(),
             Error::Token(cause) => token_hint(cause),
             Error::Jws(cause) | Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
@@ -154,7 +158,7 @@ impl fmt::Display for Error {
             Error::KeyFaults { name, faults: 1 } => write!(f, "{name} would be refused: 1 fault"),
             Error::KeyFaults { name, faults } => write!(f, "{name} would be refused: {faults} faults"),
             Error::TokenRefused(cause) => write!(f, "this token would be refused: {cause}"),
-            Error::Usage { what, .. } => f.write_str(what),
+            Error::Tree { what, .. } | Error::Usage { what, .. } => f.write_str(what),
         }
     }
 }

@@ -33,6 +33,7 @@ mod serve;
 mod sign;
 mod signing_key;
 mod terminal;
+mod tree;
 mod user;
 mod verify;
 
@@ -98,6 +99,9 @@ enum Command {
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
+    /// Sign and verify file trees as Linux IMA does
+    #[command(subcommand)]
+    Tree(tree::Command),
     /// Run the token server
     Serve(serve::Options),
     /// Add, list and remove the server's clients
@@ -161,6 +165,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Cert(command) => cert::run(command, terminal),
         Command::Csr(command) => csr::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
+        Command::Tree(command) => tree::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),

@@ -58,6 +58,7 @@ transcripts! {
     quickstart
     sign
     signing_key
+    tree
     user
 }
 

@@ -5,9 +5,11 @@
 //! needs a length; every other byte is the fuzzer's.
 
 mod der;
+mod jose;
 mod mqtt;
 
 pub use der::der;
+pub use jose::{cose, jwk, jwks, jws};
 pub use mqtt::{mqtt_command, mqtt_downlink, mqtt_envelope, mqtt_packet};
 
 use sealstone_mldsa::hazmat::sign_mu_with_rnd;
@@ -227,7 +229,7 @@ mod smoke {
     /// Every target on the committed corpus and on numbers of every length, without a fuzzer.
     #[test]
     fn targets_hold() {
-        let targets: [(&str, fn(&[u8])); 11] = [
+        let targets: [(&str, fn(&[u8])); 15] = [
             ("public_key", super::public_key),
             ("private_key", super::private_key),
             ("signature", super::signature),
@@ -235,6 +237,10 @@ mod smoke {
             ("differential", super::differential),
             ("batch", super::batch),
             ("der", super::der),
+            ("jws", super::jws),
+            ("jwk", super::jwk),
+            ("jwks", super::jwks),
+            ("cose", super::cose),
             ("mqtt_command", super::mqtt_command),
             ("mqtt_downlink", super::mqtt_downlink),
             ("mqtt_envelope", super::mqtt_envelope),

@@ -281,6 +281,9 @@ impl Error {
             Self::KeyMismatch { .. } => "the file was edited or mixed from two keys: export the key again",
             Self::PrivateMember { .. } => "give the public half; if this was published, replace the key",
             Self::UnknownKid { .. } => "fetch the key set again: the key may be newer than your copy",
+            Self::NotSign1 { .. } => "take the signed message out of what carries it",
+            Self::Unreachable { .. } => "try the address by hand; one of a private network must be allowed",
+            Self::UrlRefused { .. } => "give the https:// address of the key set",
             _ => return None,
         })
     }

@@ -21,6 +21,8 @@ use crate::rsa;
 pub(crate) const MAX_JWK: usize = 65_536;
 /// Most bytes of a set.
 const MAX_SET: usize = 1_048_576;
+/// Most values of a set, at all depths: what is small as text is not in memory.
+const MAX_SET_VALUES: usize = 65_536;
 /// Most keys of a set.
 const MAX_KEYS: usize = 512;
 /// Most bytes of a key id.
@@ -205,7 +207,7 @@ impl JwkSet {
     /// for more than a mebibyte or 512 keys; [`Error::BadJson`].
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         check_size("JWK set", MAX_SET, text.len())?;
-        let map = Wiped(json::object("JWK set", text)?);
+        let map = Wiped(json::object_of("JWK set", text, MAX_SET_VALUES)?);
         let Some(Value::Array(items)) = map.0.get("keys") else {
             return Err(Error::KeyMalformed {
                 member: "keys",
@@ -230,6 +232,28 @@ impl JwkSet {
             }
         }
         Ok(set)
+    }
+
+    /// Reads a set of one's own, of which nothing may be left out: as [`parse`](Self::parse) does, but a key that would be
+    /// ignored is an error.
+    ///
+    /// ```
+    /// use sealstone_jose::JwkSet;
+    ///
+    /// let text = br#"{"keys":[{"kty":"AKP","alg":"ML-DSA-99","pub":"AA"}]}"#;
+    /// assert_eq!(JwkSet::parse(text)?.ignored().len(), 1);
+    /// assert!(JwkSet::parse_whole(text).is_err());
+    /// # Ok::<(), sealstone_jose::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse), and why the first key that is not for us is not.
+    pub fn parse_whole(text: &[u8]) -> Result<Self, Error> {
+        let set = Self::parse(text)?;
+        match set.ignored.first() {
+            Some(ignored) => Err(ignored.reason.clone()),
+            None => Ok(set),
+        }
     }
 
     /// The keys, in their order.

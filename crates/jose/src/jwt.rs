@@ -33,7 +33,7 @@ impl fmt::Display for UnixSeconds {
 /// Signs `claims` into a token of type `typ` (`JWT`, `at+jwt`, …).
 ///
 /// # Errors
-/// Those of [`jws::encode`].
+/// Those of [`jws::encode`](crate::jws::encode).
 pub fn sign(key: &PrivateKey, typ: &str, claims: &Claims) -> Result<String, Error> {
     unsigned(key, typ, claims)?.sign()
 }

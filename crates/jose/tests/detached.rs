@@ -261,6 +261,7 @@ pub(crate) fn document_rows() -> Vec<Row> {
         ("an array", format!("[{}]", one("")), "json"),
         ("compact", jws::encode(&key, &Header::new(), b"payload").unwrap(), "json"),
         ("something behind", format!("{} {{}}", one("")), "json"),
+        ("10 000 values", one(&format!(r#","x":[{}0]"#, "0,".repeat(10_000))), "json"),
         ("payload twice", one(&format!(r#","payload":"{payload}""#)), "json"),
         ("signature twice", one(&format!(r#","signature":"{signature}""#)), "json"),
         ("both forms", one(&format!(r#","signatures":[{{{entry}}}]"#)), "header refused"),

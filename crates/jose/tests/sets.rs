@@ -64,6 +64,14 @@ fn keys_not_known_are_ignored_and_named() {
     texts.push(good);
     let set = JwkSet::parse(&set_of(&texts)).unwrap();
     assert_eq!((set.keys().len(), set.ignored().len()), (1, items.len()));
+    for (text, expected) in &items {
+        assert_refused(
+            text,
+            JwkSet::parse_whole(&set_of(&[texts[items.len()].clone(), text.clone()])),
+            expected,
+        );
+    }
+    assert_eq!(JwkSet::parse_whole(&set_of(&texts[items.len()..])).unwrap().keys().len(), 1);
     for (index, (ignored, (text, expected))) in set.ignored().iter().zip(&items).enumerate() {
         assert_eq!((ignored.index, kind(&ignored.reason)), (index, *expected), "{text}");
     }
@@ -110,6 +118,7 @@ pub(crate) fn rows() -> Vec<Row> {
         ("513 keys", set_of(&many(513)), "too large"),
         ("10 000 keys", set_of(&vec!["{}".to_owned(); 10_000]), "too large"),
         ("more than a mebibyte", set_of(&large), "too large"),
+        ("100 000 values", format!("{{\"keys\":[],\"x\":[{}0]}}", "0,".repeat(100_000)).into_bytes(), "json"),
         ("not UTF-8", b"{\"keys\":[],\"x\":\"\xff\"}".to_vec(), "json"),
         ("10 000 levels", format!("{{\"keys\":{}", "[".repeat(10_000)).into_bytes(), "json"),
         ("a page of HTML", b"<!DOCTYPE html><html></html>".to_vec(), "json"),

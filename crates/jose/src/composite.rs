@@ -465,14 +465,14 @@ impl<'m> cose::Unverified<'m, Algorithm> {
         key: &PublicKey,
         detached: Option<&'m [u8]>,
     ) -> Result<cose::Verified<'m, Algorithm>, Error> {
-        let payload = match (self.payload(), detached) {
+        let payload = match (self.peek_payload_untrusted(), detached) {
             (Some(_), Some(_)) => return Err(Error::NotDetached),
             (payload, detached) => payload.or(detached).ok_or(Error::NoPayload)?,
         };
         if self.header().algorithm() != key.algorithm {
             return Err(Error::BadSignature);
         }
-        key.pair.verify(b"", &self.to_be_signed(payload), self.signature())?;
+        key.pair.verify(b"", &self.to_be_signed(payload), self.signature)?;
         Ok(self.proven(payload))
     }
 }

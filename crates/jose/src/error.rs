@@ -242,6 +242,20 @@ pub enum Error {
         /// The key id.
         kid: String,
     },
+    /// The key set at an address cannot be had, and none is known from before that may still be believed.
+    Unreachable {
+        /// The address.
+        url: String,
+        /// What went wrong.
+        cause: String,
+    },
+    /// A key set is not fetched from such an address.
+    UrlRefused {
+        /// The address.
+        url: String,
+        /// Why.
+        reason: &'static str,
+    },
 }
 
 impl Error {
@@ -357,6 +371,8 @@ impl fmt::Display for Error {
             Self::TooLarge { place, limit, found } => write!(f, "{place}: at most {limit}, found {found}"),
             Self::TypMismatch { expected, found } => mismatch(f, "typ", expected, found),
             Self::UnknownKid { kid } => write!(f, "no key of the set has the kid {kid}"),
+            Self::Unreachable { url, cause } => write!(f, "the key set at {url} cannot be fetched: {cause}"),
+            Self::UrlRefused { url, reason } => write!(f, "the address {url} is refused: {reason}"),
         }
     }
 }

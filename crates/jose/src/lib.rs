@@ -47,6 +47,7 @@ mod key;
 #[cfg(feature = "legacy")]
 pub mod legacy;
 pub mod mac;
+pub mod remote;
 mod rsa;
 pub mod size;
 

@@ -11,6 +11,7 @@ mod legacy;
 mod mac;
 mod matrix;
 mod properties;
+mod remote;
 mod rsa;
 mod sets;
 mod sizes;
@@ -85,6 +86,8 @@ fn kind(error: &Error) -> &'static str {
         Error::TooOld { .. } => "too old",
         Error::TypMismatch { .. } => "typ",
         Error::UnknownKid { .. } => "unknown kid",
+        Error::Unreachable { .. } => "unreachable",
+        Error::UrlRefused { .. } => "url",
         _ => "other",
     }
 }

@@ -10,6 +10,7 @@ mod kill;
 mod mqtt;
 mod orders;
 mod pages;
+mod published;
 mod races;
 mod real;
 mod serving;

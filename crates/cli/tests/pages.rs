@@ -33,6 +33,7 @@ macro_rules! pages {
 }
 
 pages! {
+    from_jwt_pq
     jose
 }
 

@@ -188,6 +188,11 @@ impl PrivateKey {
         &self.public
     }
 
+    /// The key under its other name, in X.509.
+    pub fn pair(&self) -> &pair::PrivateKey {
+        &self.pair
+    }
+
     /// The raw private key, as [`from_secret`](Self::from_secret) takes it.
     pub fn secret(&self) -> Zeroizing<Vec<u8>> {
         Zeroizing::new(self.pair.encode().to_vec())
@@ -266,6 +271,11 @@ impl PublicKey {
     /// The algorithm that it checks.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
+    }
+
+    /// The key under its other name, in X.509.
+    pub fn pair(&self) -> &pair::PublicKey {
+        &self.pair
     }
 
     /// The key id: the one it was given, or else the thumbprint.

@@ -1,6 +1,7 @@
 //! `sealstone jwks`: sets of public keys.
 
 mod build;
+pub(crate) mod fetch;
 mod list;
 mod rotate;
 pub(crate) mod set;
@@ -20,6 +21,8 @@ pub(crate) enum Command {
     List(list::List),
     /// Take one key out of a set, by its key id or its thumbprint
     Find(list::Find),
+    /// Fetch the set that someone publishes, and say how long it may be believed
+    Fetch(fetch::Options),
     /// Add the key that comes next to a published set, or take an old one out
     Rotate(rotate::Options),
 }
@@ -29,6 +32,7 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
         Command::Build(options) => build::run(options, terminal),
         Command::List(options) => list::run(&options, terminal),
         Command::Find(options) => list::find(&options, terminal),
+        Command::Fetch(options) => fetch::run(&options, terminal),
         Command::Rotate(options) => rotate::run(options, terminal),
     }
 }

@@ -20,17 +20,21 @@ pub(crate) struct KeySet {
 impl KeySet {
     /// Reads a set with at least one key that can be used.
     pub(crate) fn load(source: &Source, gates: Gates) -> Result<Self, Error> {
-        let set = Self::read(source, gates)?;
-        if set.len() > 0 {
-            return Ok(set);
+        Self::read(source, gates)?.not_empty(&source.name())
+    }
+
+    /// Refuses a set with no key that can be used.
+    pub(crate) fn not_empty(self, name: &str) -> Result<Self, Error> {
+        if self.len() > 0 {
+            return Ok(self);
         }
-        let (why, hint) = match set.ignored.first() {
+        let (why, hint) = match self.ignored.first() {
             Some(Ignored { reason, .. }) => {
                 (format!("no usable key in the set: {reason}"), composite_hint(reason).or(reason.hint()))
             }
             None => ("the key set is empty".to_owned(), None),
         };
-        Err(Error::key(&source.name(), why, hint))
+        Err(Error::key(name, why, hint))
     }
 
     /// Reads a set.

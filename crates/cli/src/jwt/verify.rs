@@ -14,18 +14,20 @@ use crate::clock::{now, parse_span};
 use crate::error::Error;
 use crate::files::Source;
 use crate::flags::unix_seconds;
+use crate::jwks::fetch::{self, Network};
 use crate::jwks::set::KeySet;
 use crate::keyfile::any::Gates;
-use crate::terminal::{DIM, GOOD, Terminal, WARNING};
+use crate::terminal::{DIM, GOOD, Safe, Terminal, WARNING};
 
 /// Options of `jwt verify`.
 #[derive(Args)]
 #[command(
-    group = ArgGroup::new("keys").required(true).args(["key", "jwks"]),
+    group = ArgGroup::new("keys").required(true).args(["key", "jwks", "jwks_url"]),
     after_help = "\
 Examples:
   sealstone jwt verify --key my.pub.pem --iss https://id.example --aud orders token.jwt
   sealstone jwt verify --jwks keys.json --typ at+jwt --json - < token.jwt | jq .claims.sub
+  sealstone jwt verify --jwks-url https://id.example/jwks.json --iss https://id.example token.jwt
 
 The algorithm comes from the key, never from the token. `exp` is required, and the times are always \
 checked; issuer, audience and type are checked when you say what you expect: a service should say all \
@@ -41,6 +43,11 @@ pub(crate) struct Options {
     /// A key set, of which the token's key id names one
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     jwks: Option<OsString>,
+    /// The address of a key set, which is fetched once
+    #[arg(long, value_name = "URL")]
+    jwks_url: Option<String>,
+    #[command(flatten)]
+    network: Network,
     /// The issuer that the token must have
     #[arg(long, value_name = "ISSUER")]
     iss: Option<String>,
@@ -77,9 +84,17 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     if inputs.filter(|input| *input == "-").count() > 1 {
         return Err(Error::usage("two inputs cannot both be standard input", "give one of them by its name"));
     }
-    let keys = match &options.jwks {
-        Some(file) => Keys::Set(Box::new(KeySet::load(&Source::from(file.clone()), options.gates)?)),
-        None => Keys::load(&options.key, options.gates, terminal)?,
+    if options.jwks_url.is_none() && options.network.is_told() {
+        return Err(Error::usage("nothing is fetched, and options say how", "--jwks-url fetches a key set"));
+    }
+    let keys = match (&options.jwks_url, &options.jwks) {
+        (Some(url), _) => {
+            let document = fetch::document(url, &options.network)?;
+            let set = KeySet::parse(&shown(url), &document.bytes, options.gates)?.not_empty(&shown(url))?;
+            Keys::Set(Box::new(set))
+        }
+        (None, Some(file)) => Keys::Set(Box::new(KeySet::load(&Source::from(file.clone()), options.gates)?)),
+        (None, None) => Keys::load(&options.key, options.gates, terminal)?,
     };
     let text = read_tokens(&Source::from(options.token.clone()))?;
     let (rules, now) = (rules(options), options.at.unwrap_or_else(now));
@@ -95,6 +110,11 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             Err(refused)
         }
     }
+}
+
+/// An address as it is called in messages.
+fn shown(url: &str) -> String {
+    Safe(url).to_string()
 }
 
 /// The tokens of a text that has more than one, each on a line of its own. A token that was broken over lines is not several: its

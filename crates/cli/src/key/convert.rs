@@ -129,7 +129,7 @@ pub(crate) fn private_bytes(
     form: pkcs8::Form,
 ) -> Result<Zeroizing<Vec<u8>>, Error> {
     match key {
-        AnyKey::Composite { key: Composite::Private(key), .. } => composite::private_bytes(key, format),
+        AnyKey::Composite { key: Composite::Private(key), .. } => Ok(composite::private_bytes(key, format)),
         AnyKey::Standard(Key::Private(Private::Expanded { key, .. })) => {
             keyfile::expanded_bytes(name, key, format, form)
         }
@@ -145,7 +145,7 @@ pub(crate) fn private_bytes(
 /// A public key in any form.
 pub(crate) fn public_bytes(key: AnyPublic<'_>, format: Format) -> Result<Vec<u8>, Error> {
     match key {
-        AnyPublic::Composite(key) => composite::public_bytes(key, format),
+        AnyPublic::Composite(key) => Ok(composite::public_bytes(key, format)),
         AnyPublic::Standard(key) => keyfile::public_bytes(key, format),
     }
 }

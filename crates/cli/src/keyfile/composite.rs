@@ -31,12 +31,12 @@ pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Option<AnyKey>, Error> {
     let private = if is_pem { pki::from_pkcs8_pem(text) } else { pki::from_pkcs8(bytes) };
     let (key, encoding) = match (public, private) {
         (Ok(key), _) => {
-            let algorithm = named(name, key.algorithm())?;
+            let algorithm = Algorithm::of_pair(key.algorithm()).ok_or_else(|| unnamed(name))?;
             let key = PublicKey::from_public(algorithm, key.encode()).map_err(refused)?;
             (Composite::Public(key), if is_pem { "SPKI in PEM" } else { "SPKI in DER" })
         }
         (_, Ok(key)) => {
-            let algorithm = named(name, key.public().algorithm())?;
+            let algorithm = Algorithm::of_pair(key.public().algorithm()).ok_or_else(|| unnamed(name))?;
             let key = PrivateKey::from_secret(algorithm, key.encode()).map_err(refused)?;
             (Composite::Private(key), if is_pem { "PKCS#8 in PEM" } else { "PKCS#8 in DER" })
         }
@@ -50,39 +50,29 @@ pub(super) fn parse(name: &str, bytes: &[u8]) -> Result<Option<AnyKey>, Error> {
 }
 
 /// Two pairs have a place in X.509 only.
-fn named(name: &str, pair: sealstone_composite::Algorithm) -> Result<Algorithm, Error> {
-    Algorithm::of_pair(pair).ok_or_else(|| {
-        Error::key(name, format_args!("{pair} is for certificates: JOSE has no name for it"), None)
-    })
+fn unnamed(name: &str) -> Error {
+    Error::key(name, "this pair of algorithms is for certificates: JOSE has no name for it", None)
 }
 
 /// Writes a private key.
-pub(crate) fn private_bytes(key: &PrivateKey, format: Format) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let pair = || {
-        let pair = sealstone_composite::PrivateKey::decode(key.public().algorithm().pair(), &key.secret());
-        pair.map_err(|cause| Error::key("the key", cause, cause.hint()))
-    };
+pub(crate) fn private_bytes(key: &PrivateKey, format: Format) -> Zeroizing<Vec<u8>> {
     let text = |text: &str, end: &str| Zeroizing::new([text.as_bytes(), end.as_bytes()].concat());
-    Ok(match format {
+    match format {
         Format::Cose => key.to_cose(),
-        Format::Der => pki::to_pkcs8(&pair()?),
+        Format::Der => pki::to_pkcs8(key.pair()),
         Format::Jwk => text(&key.to_jwk(), "\n"),
-        Format::Pem => text(&pki::to_pkcs8_pem(&pair()?), ""),
+        Format::Pem => text(&pki::to_pkcs8_pem(key.pair()), ""),
         Format::Raw => key.secret(),
-    })
+    }
 }
 
 /// Writes a public key.
-pub(crate) fn public_bytes(key: &PublicKey, format: Format) -> Result<Vec<u8>, Error> {
-    let pair = || {
-        let pair = sealstone_composite::PublicKey::decode(key.algorithm().pair(), key.as_bytes());
-        pair.map_err(|cause| Error::key("the key", cause, cause.hint()))
-    };
-    Ok(match format {
+pub(crate) fn public_bytes(key: &PublicKey, format: Format) -> Vec<u8> {
+    match format {
         Format::Cose => key.to_cose(),
-        Format::Der => pki::to_spki(&pair()?),
+        Format::Der => pki::to_spki(key.pair()),
         Format::Jwk => format!("{}\n", key.to_jwk().to_json()).into_bytes(),
-        Format::Pem => pki::to_spki_pem(&pair()?).into_bytes(),
+        Format::Pem => pki::to_spki_pem(key.pair()).into_bytes(),
         Format::Raw => key.as_bytes().to_vec(),
-    })
+    }
 }

@@ -139,6 +139,19 @@ impl fmt::Debug for Builder {
     }
 }
 
+/// What an address answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Document {
+    /// The text, which should be a key set.
+    pub bytes: Vec<u8>,
+    /// Its `ETag`.
+    pub etag: Option<String>,
+    /// Its `Cache-Control`.
+    pub cache_control: Option<String>,
+    /// For how long it may be believed.
+    pub lifetime: Lifetime,
+}
+
 /// The key set at one address, shared by any number of threads.
 ///
 /// ```no_run
@@ -223,18 +236,40 @@ impl Client {
         token.verify_with_set(&keys)
     }
 
+    /// One request, past the cache: for whoever wants to see what is published. The keys in it are not checked.
+    ///
+    /// # Errors
+    /// [`Error::Unreachable`].
+    pub fn document(&self) -> Result<Document, Error> {
+        let unreachable = |cause| Error::Unreachable { url: shown(&self.url), cause };
+        let (headers, bytes) = self.get(None).map_err(unreachable)?;
+        let bytes = bytes.ok_or_else(|| unreachable("status 304, and nothing was known".to_owned()))?;
+        let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        let (lifetime, etag, cache_control) = (lifetime(&headers), text(ETAG), text(CACHE_CONTROL));
+        Ok(Document { bytes, etag, cache_control, lifetime })
+    }
+
     /// One request, whatever is known. Errors: for the operator, what went wrong.
     fn fetch(&self, etag: Option<&str>) -> Result<Outcome<JwkSet>, String> {
+        let (headers, body) = self.get(etag)?;
+        let lifetime = lifetime(&headers);
+        let Some(body) = body else { return Ok(Outcome::Unchanged { lifetime }) };
+        let keys = JwkSet::parse(&body).map_err(|cause| cause.to_string())?;
+        let etag = headers.get(ETAG).and_then(|value| value.to_str().ok()).map(str::to_owned);
+        Ok(Outcome::Document { keys, etag, lifetime })
+    }
+
+    /// The head and the body; no body if it is still that of `etag`. Errors: as above.
+    fn get(&self, etag: Option<&str>) -> Result<(HeaderMap, Option<Vec<u8>>), String> {
         let said = |cause: ureq::Error| cause.to_string();
         let mut request = self.agent.get(&self.url);
         if let Some(etag) = etag {
             request = request.header(IF_NONE_MATCH, etag);
         }
         let (head, body) = request.call().map_err(said)?.into_parts();
-        let lifetime = lifetime(&head.headers);
         match head.status {
             StatusCode::OK => {}
-            StatusCode::NOT_MODIFIED if etag.is_some() => return Ok(Outcome::Unchanged { lifetime }),
+            StatusCode::NOT_MODIFIED if etag.is_some() => return Ok((head.headers, None)),
             status if status.is_redirection() => {
                 return Err(format!("status {status}, and nothing is followed"));
             }
@@ -253,9 +288,7 @@ impl Client {
         if body.len() > self.max_bytes {
             return Err(format!("it has more than {} bytes", self.max_bytes));
         }
-        let keys = JwkSet::parse(&body).map_err(|cause| cause.to_string())?;
-        let etag = head.headers.get(ETAG).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        Ok(Outcome::Document { keys, etag, lifetime })
+        Ok((head.headers, Some(body)))
     }
 
     /// A thread that panicked leaves a state that is whole: each change of it is one call.

@@ -33,5 +33,5 @@ mod lifetime;
 
 pub use cache::{Cache, Outcome, Policy, Step, Ticket};
 #[cfg(feature = "remote")]
-pub use client::{Builder, Client};
+pub use client::{Builder, Client, Document};
 pub use lifetime::Lifetime;

@@ -9,6 +9,7 @@ mod disk;
 mod kill;
 mod mqtt;
 mod orders;
+mod pages;
 mod races;
 mod real;
 mod serving;

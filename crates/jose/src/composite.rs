@@ -74,6 +74,11 @@ impl Algorithm {
         }
     }
 
+    /// The one of a pair, for the six pairs that JOSE takes.
+    pub fn of_pair(pair: pair::Algorithm) -> Option<Self> {
+        Self::ALL.into_iter().find(|algorithm| algorithm.pair() == pair)
+    }
+
     /// What it computes.
     pub const fn pair(self) -> pair::Algorithm {
         match self {
@@ -181,6 +186,11 @@ impl PrivateKey {
     /// The public half.
     pub fn public(&self) -> &PublicKey {
         &self.public
+    }
+
+    /// The raw private key, as [`from_secret`](Self::from_secret) takes it.
+    pub fn secret(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(self.pair.encode().to_vec())
     }
 
     fn of(algorithm: Algorithm, pair: pair::PrivateKey) -> Result<Self, Error> {
@@ -392,10 +402,15 @@ impl PublicKey {
         cose::akp_key(&self.cose_kid(), self.algorithm.cose_id(), self.as_bytes(), None)
     }
 
+    /// The SHA-256 thumbprint of RFC 9679 over the members that RFC 9964 §6 names, with the value of `alg` that the draft asks for.
+    pub fn cose_thumbprint(&self) -> [u8; 32] {
+        cose::akp_thumbprint(self.algorithm.cose_id(), self.as_bytes())
+    }
+
     fn cose_kid(&self) -> Vec<u8> {
         match &self.kid {
             Some(kid) => kid.as_bytes().to_vec(),
-            None => cose::akp_thumbprint(self.algorithm.cose_id(), self.as_bytes()).to_vec(),
+            None => self.cose_thumbprint().to_vec(),
         }
     }
 }

@@ -8,11 +8,32 @@ use crate::algorithm::KeyAlgorithm;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
+    /// A signature's algorithm is not one of this key.
+    AlgorithmMismatch {
+        /// The key's.
+        key: &'static str,
+        /// The signature's.
+        signature: &'static str,
+    },
+    /// An algorithm that is known by name and not used: too weak, not allowed here, or not implemented.
+    AlgorithmRefused {
+        /// Dotted.
+        oid: String,
+        /// As its standard calls it.
+        name: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
     /// The object identifier is not of an algorithm or curve known here.
     AlgorithmUnknown {
         /// Dotted, such as `1.2.840.113549.1.1.1`.
         oid: String,
     },
+    /// The signature is not one of this key over this message.
+    BadSignature,
+    /// A key of two halves.
+    #[cfg(feature = "composite")]
+    Composite(sealstone_composite::Error),
     /// The structure is not the one expected.
     Der {
         /// Where.
@@ -39,6 +60,11 @@ pub enum Error {
         expected: usize,
         /// Its length here.
         found: usize,
+    },
+    /// A public key that is none: a point off its curve, a modulus of another size.
+    KeyMalformed {
+        /// Of which algorithm.
+        algorithm: &'static str,
     },
     /// The text is not a distinguished name (RFC 4514 §3).
     Name {
@@ -79,6 +105,8 @@ pub enum Error {
         /// Its first byte, 04 in the right form.
         found: u8,
     },
+    /// The operating system gave no randomness, or the cryptographic library failed; nothing was signed.
+    Provider,
     /// The scalar is zero or not below the order of the curve.
     ScalarRange {
         /// The algorithm.
@@ -97,6 +125,13 @@ pub enum Error {
         offset: usize,
         /// How many bytes.
         found: usize,
+    },
+    /// What was asked for cannot be written.
+    Value {
+        /// Of what.
+        what: &'static str,
+        /// What would do.
+        expected: &'static str,
     },
 }
 
@@ -134,7 +169,14 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::AlgorithmMismatch { key, signature } => {
+                write!(f, "a signature by {signature} cannot be one of a key of {key}")
+            }
+            Self::AlgorithmRefused { oid, name, why } => write!(f, "{name} ({oid}) is refused: {why}"),
             Self::AlgorithmUnknown { oid } => write!(f, "unknown key algorithm or curve {oid}"),
+            Self::BadSignature => f.write_str("the signature does not verify"),
+            #[cfg(feature = "composite")]
+            Self::Composite(cause) => cause.fmt(f),
             Self::Der { offset, expected, found } => {
                 write!(f, "bad DER at byte {offset}: expected {expected}, found {found}")
             }
@@ -143,6 +185,7 @@ impl fmt::Display for Error {
             Self::KeyLength { algorithm, part, expected, found } => {
                 write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
             }
+            Self::KeyMalformed { algorithm } => write!(f, "these bytes are no public key of {algorithm}"),
             Self::Name { offset, expected, found } => {
                 write!(f, "bad name at byte {offset}: expected {expected}, found {found}")
             }
@@ -155,6 +198,7 @@ impl fmt::Display for Error {
             Self::PointForm { found } => {
                 write!(f, "expected an uncompressed point, first byte 0x04, found {found:#04x}")
             }
+            Self::Provider => f.write_str("no randomness, or the cryptographic library failed"),
             Self::ScalarRange { algorithm } => {
                 write!(f, "the private scalar is out of range for {algorithm}")
             }
@@ -162,6 +206,7 @@ impl fmt::Display for Error {
             Self::TrailingData { offset, found } => {
                 write!(f, "{found} bytes too many from byte {offset}: expected the end")
             }
+            Self::Value { what, expected } => write!(f, "{what} cannot be written: expected {expected}"),
         }
     }
 }

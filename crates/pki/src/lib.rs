@@ -22,18 +22,25 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+#[cfg(feature = "composite")]
+pub mod composite;
 pub mod der;
 mod error;
 mod name;
 mod pem;
 pub mod pkcs8;
+pub mod rsa;
 mod sec1;
+#[cfg(feature = "certificates")]
+pub mod sign;
+mod signature;
 pub mod spki;
-mod x509;
+pub mod x509;
 
 pub use algorithm::KeyAlgorithm;
 pub use error::Error;
 pub use name::Name;
 pub use pkcs8::{PrivateKeyInfo, Secret};
+pub use signature::{Hash, SignatureAlgorithm};
 pub use spki::PublicKeyInfo;
 pub use x509::{AltName, Certificate};

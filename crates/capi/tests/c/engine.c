@@ -122,6 +122,14 @@ static void signatures(int level) {
     EXPECT(SEALSTONE_WRONG_LENGTH, sealstone_sign(key, NULL, 0, NULL, 0, sig, sig_len - 1));
     CHECK(all_zero(sig, sig_len - 1));
     CHECK(strstr(sealstone_last_error(), "signature: expected") != NULL);
+    if (sig_len < sizeof sig) { /* too long is as wrong */
+        EXPECT(SEALSTONE_WRONG_LENGTH, sealstone_sign_deterministic(key, NULL, 0, NULL, 0, sig, sizeof sig));
+        EXPECT(SEALSTONE_WRONG_LENGTH, sealstone_sign_mu_deterministic(key, mu, sizeof mu, sig, sizeof sig));
+        EXPECT(SEALSTONE_WRONG_LENGTH, sealstone_public_key_bytes(pub, encoded, sizeof encoded));
+        EXPECT(SEALSTONE_WRONG_LENGTH, sealstone_private_key_expanded(key, expanded, sizeof expanded));
+        CHECK(all_zero(expanded, sizeof expanded) && all_zero(sig, sizeof sig));
+    }
+    EXPECT(SEALSTONE_WRONG_LENGTH, sealstone_private_key_seed(key, context, 33));
     EXPECT(SEALSTONE_WRONG_LENGTH, sealstone_sign_mu(key, mu, 63, sig, sig_len));
     EXPECT(SEALSTONE_WRONG_LENGTH, sealstone_verify_mu(pub, mu, 63, sig, sig_len));
     EXPECT(SEALSTONE_WRONG_LENGTH, sealstone_private_key_from_seed(level, SEED, 31, &from_expanded));

@@ -4,7 +4,9 @@
 
 mod appraisal;
 mod bytes;
+mod certificates;
 mod file_systems;
+mod kernels;
 mod oracle;
 mod races;
 mod trees;

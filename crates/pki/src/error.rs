@@ -22,12 +22,32 @@ pub enum Error {
         /// What is.
         found: String,
     },
-    /// The private key is encrypted with a password; that is not supported.
+    /// The private key is encrypted with a password, and none was given.
     Encrypted,
     /// Parts of one key that contradict each other (RFC 9881 §8.2).
     Inconsistent {
         /// Which.
         parts: &'static str,
+    },
+    /// The derivation of a key from a password would take less or more work than is allowed.
+    Iterations {
+        /// Fewest iterations.
+        least: u32,
+        /// Most iterations.
+        most: u32,
+        /// How many there are.
+        found: u64,
+    },
+    /// An ML-KEM key or ciphertext is longer or shorter than its parameter set says (FIPS 203, Table 3).
+    KemLength {
+        /// The parameter set.
+        algorithm: &'static str,
+        /// Which part.
+        part: &'static str,
+        /// Its right length in bytes.
+        expected: usize,
+        /// Its length here.
+        found: usize,
     },
     /// A key is longer or shorter than its algorithm says.
     KeyLength {
@@ -60,6 +80,8 @@ pub enum Error {
         /// What is.
         found: String,
     },
+    /// The password is another one, or the encrypted key was changed: the format (RFC 8018) tells no more.
+    Password,
     /// The text is not one PEM block (RFC 7468 §3).
     Pem {
         /// Where.
@@ -79,6 +101,8 @@ pub enum Error {
         /// Its first byte, 04 in the right form.
         found: u8,
     },
+    /// There is no randomness, or the machine is faulty.
+    Provider,
     /// The scalar is zero or not below the order of the curve.
     ScalarRange {
         /// The algorithm.
@@ -98,6 +122,15 @@ pub enum Error {
         /// How many bytes.
         found: usize,
     },
+    /// It is encrypted in a way that is not read here.
+    Unsupported {
+        /// What is chosen that way: the derivation of the key, its hash, the cipher.
+        part: &'static str,
+        /// What would do.
+        expected: &'static str,
+        /// The object identifier found, dotted.
+        found: String,
+    },
 }
 
 impl Error {
@@ -107,7 +140,7 @@ impl Error {
             Self::AlgorithmUnknown { .. } => {
                 "known: ML-DSA-44, ML-DSA-65, ML-DSA-87, ECDSA on P-256, P-384, P-521, and Ed25519"
             }
-            Self::Encrypted => "decrypt it first, for example with `openssl pkcs8 -in KEY -out PLAIN`",
+            Self::Encrypted => "give its password, or decrypt it first with `openssl pkcs8 -in KEY -out PLAIN`",
             Self::Inconsistent { .. } => "do not use this key: export it again from where it was made",
             Self::Name { .. } => {
                 "write it as RFC 4514 says, as in CN=billing,O=Example: `openssl x509 -noout -subject -nameopt RFC2253` \
@@ -123,8 +156,12 @@ impl Error {
             Self::Pem { .. } | Self::PemLabel { .. } => {
                 "give a file with one PEM block: PUBLIC KEY, PRIVATE KEY or EC PRIVATE KEY"
             }
+            Self::Password => "try the password again; if it is right, the file was damaged",
             Self::PointForm { .. } => {
                 "convert it, for example with `openssl pkey -pubin -ec_conv_form uncompressed`"
+            }
+            Self::Unsupported { .. } => {
+                "encrypt it again, for example with `openssl pkcs8 -topk8 -v2 aes-256-cbc -v2prf hmacWithSHA256`"
             }
             _ => return None,
         })
@@ -140,6 +177,12 @@ impl fmt::Display for Error {
             }
             Self::Encrypted => f.write_str("the private key is encrypted"),
             Self::Inconsistent { parts } => write!(f, "the key contradicts itself: {parts}"),
+            Self::Iterations { least, most, found } => {
+                write!(f, "expected {least} to {most} iterations of PBKDF2, found {found}")
+            }
+            Self::KemLength { algorithm, part, expected, found } => {
+                write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
+            }
             Self::KeyLength { algorithm, part, expected, found } => {
                 write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
             }
@@ -150,17 +193,22 @@ impl fmt::Display for Error {
             Self::Parameters { offset, expected, found } => {
                 write!(f, "algorithm parameters at byte {offset}: expected {expected}, found {found}")
             }
+            Self::Password => f.write_str("the password is wrong, or the encrypted key is damaged"),
             Self::Pem { line, problem } => write!(f, "bad PEM at line {line}: {problem}"),
             Self::PemLabel { expected, found } => write!(f, "expected a PEM block {expected}, found {found}"),
             Self::PointForm { found } => {
                 write!(f, "expected an uncompressed point, first byte 0x04, found {found:#04x}")
             }
+            Self::Provider => f.write_str("there is no randomness, or the machine is faulty"),
             Self::ScalarRange { algorithm } => {
                 write!(f, "the private scalar is out of range for {algorithm}")
             }
             Self::TooLarge { limit, found } => write!(f, "expected at most {limit} bytes, found {found}"),
             Self::TrailingData { offset, found } => {
                 write!(f, "{found} bytes too many from byte {offset}: expected the end")
+            }
+            Self::Unsupported { part, expected, found } => {
+                write!(f, "{part} of the encrypted key: expected {expected}, found {found}")
             }
         }
     }

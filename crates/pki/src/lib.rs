@@ -22,9 +22,15 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+#[cfg(feature = "certificates")]
+pub mod cms;
 pub mod der;
 mod error;
+#[cfg(feature = "certificates")]
+pub mod ml_kem;
 mod name;
+#[cfg(feature = "certificates")]
+pub mod pbes2;
 mod pem;
 pub mod pkcs8;
 mod sec1;

@@ -17,8 +17,17 @@ pub(crate) fn decode<'t>(
     text: &'t str,
     expected: &'static str,
 ) -> Result<(&'t str, Zeroizing<Vec<u8>>), Error> {
-    if text.len() > MAX {
-        return Err(Error::TooLarge { limit: MAX, found: text.len() });
+    decode_up_to(text, expected, MAX)
+}
+
+/// The same for what may be larger: at most so many bytes of text.
+pub(crate) fn decode_up_to<'t>(
+    text: &'t str,
+    expected: &'static str,
+    max: usize,
+) -> Result<(&'t str, Zeroizing<Vec<u8>>), Error> {
+    if text.len() > max {
+        return Err(Error::TooLarge { limit: max, found: text.len() });
     }
     let mut lines =
         text.trim_end_matches(['\n', '\r']).split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
@@ -53,7 +62,7 @@ pub(crate) fn decode<'t>(
                 return Err(refused("the block is empty"));
             }
             return match label {
-                "ENCRYPTED PRIVATE KEY" => Err(Error::Encrypted),
+                "ENCRYPTED PRIVATE KEY" if label != expected => Err(Error::Encrypted),
                 _ if expected.split(" or ").any(|allowed| allowed == label) => Ok((label, out)),
                 _ => Err(Error::PemLabel { expected, found: label.to_owned() }),
             };

@@ -113,7 +113,7 @@ impl KeyAlgorithm {
             ID_ML_DSA_44 => Self::MlDsa(Level::MlDsa44),
             ID_ML_DSA_65 => Self::MlDsa(Level::MlDsa65),
             ID_ML_DSA_87 => Self::MlDsa(Level::MlDsa87),
-            other => return Err(Error::AlgorithmUnknown { oid: der::dotted(other) }),
+            other => return Err(crate::signature::unknown(other)),
         };
         match fields.peek() {
             None => Ok(algorithm),

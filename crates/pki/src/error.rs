@@ -8,11 +8,32 @@ use crate::algorithm::KeyAlgorithm;
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
+    /// A signature's algorithm is not one of this key.
+    AlgorithmMismatch {
+        /// The key's.
+        key: &'static str,
+        /// The signature's.
+        signature: &'static str,
+    },
+    /// An algorithm that is known by name and not used: too weak, not allowed here, or not implemented.
+    AlgorithmRefused {
+        /// Dotted.
+        oid: String,
+        /// As its standard calls it.
+        name: &'static str,
+        /// Why not.
+        why: &'static str,
+    },
     /// The object identifier is not of an algorithm or curve known here.
     AlgorithmUnknown {
         /// Dotted, such as `1.2.840.113549.1.1.1`.
         oid: String,
     },
+    /// The signature is not one of this key over this message.
+    BadSignature,
+    /// A key of two halves.
+    #[cfg(feature = "composite")]
+    Composite(sealstone_composite::Error),
     /// The structure is not the one expected.
     Der {
         /// Where.
@@ -60,6 +81,11 @@ pub enum Error {
         /// Its length here.
         found: usize,
     },
+    /// A public key that is none: a point off its curve, a modulus of another size.
+    KeyMalformed {
+        /// Of which algorithm.
+        algorithm: &'static str,
+    },
     /// The text is not a distinguished name (RFC 4514 §3).
     Name {
         /// Where, in bytes of the text.
@@ -102,6 +128,7 @@ pub enum Error {
         found: u8,
     },
     /// There is no randomness, or the machine is faulty.
+    /// The operating system gave no randomness, or the cryptographic library failed; nothing was signed.
     Provider,
     /// The scalar is zero or not below the order of the curve.
     ScalarRange {
@@ -130,6 +157,12 @@ pub enum Error {
         expected: &'static str,
         /// The object identifier found, dotted.
         found: String,
+    /// What was asked for cannot be written.
+    Value {
+        /// Of what.
+        what: &'static str,
+        /// What would do.
+        expected: &'static str,
     },
 }
 
@@ -171,7 +204,14 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::AlgorithmMismatch { key, signature } => {
+                write!(f, "a signature by {signature} cannot be one of a key of {key}")
+            }
+            Self::AlgorithmRefused { oid, name, why } => write!(f, "{name} ({oid}) is refused: {why}"),
             Self::AlgorithmUnknown { oid } => write!(f, "unknown key algorithm or curve {oid}"),
+            Self::BadSignature => f.write_str("the signature does not verify"),
+            #[cfg(feature = "composite")]
+            Self::Composite(cause) => cause.fmt(f),
             Self::Der { offset, expected, found } => {
                 write!(f, "bad DER at byte {offset}: expected {expected}, found {found}")
             }
@@ -186,6 +226,7 @@ impl fmt::Display for Error {
             Self::KeyLength { algorithm, part, expected, found } => {
                 write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
             }
+            Self::KeyMalformed { algorithm } => write!(f, "these bytes are no public key of {algorithm}"),
             Self::Name { offset, expected, found } => {
                 write!(f, "bad name at byte {offset}: expected {expected}, found {found}")
             }
@@ -199,7 +240,7 @@ impl fmt::Display for Error {
             Self::PointForm { found } => {
                 write!(f, "expected an uncompressed point, first byte 0x04, found {found:#04x}")
             }
-            Self::Provider => f.write_str("there is no randomness, or the machine is faulty"),
+            Self::Provider => f.write_str("no randomness, or the cryptographic library failed"),
             Self::ScalarRange { algorithm } => {
                 write!(f, "the private scalar is out of range for {algorithm}")
             }
@@ -210,6 +251,7 @@ impl fmt::Display for Error {
             Self::Unsupported { part, expected, found } => {
                 write!(f, "{part} of the encrypted key: expected {expected}, found {found}")
             }
+            Self::Value { what, expected } => write!(f, "{what} cannot be written: expected {expected}"),
         }
     }
 }

@@ -24,6 +24,8 @@
 mod algorithm;
 #[cfg(feature = "certificates")]
 pub mod cms;
+#[cfg(feature = "composite")]
+pub mod composite;
 pub mod der;
 mod error;
 #[cfg(feature = "certificates")]
@@ -34,12 +36,16 @@ pub mod pbes2;
 mod pem;
 pub mod pkcs8;
 mod sec1;
+#[cfg(feature = "certificates")]
+pub mod sign;
+mod signature;
 pub mod spki;
-mod x509;
+pub mod x509;
 
 pub use algorithm::KeyAlgorithm;
 pub use error::Error;
 pub use name::Name;
 pub use pkcs8::{PrivateKeyInfo, Secret};
+pub use signature::{Hash, SignatureAlgorithm};
 pub use spki::PublicKeyInfo;
 pub use x509::{AltName, Certificate};

@@ -40,6 +40,49 @@ impl Name {
         self.parts.is_empty()
     }
 
+    /// Whether it begins, from the most general part, with all parts of another.
+    pub fn is_within(&self, base: &Self) -> bool {
+        self.parts.starts_with(&base.parts)
+    }
+
+    /// Writes the Name: country, serial number and qualifier as PrintableString, mail address and domain component as
+    /// IA5String, everything else as UTF8String (RFC 5280 §4.1.2.4, appendix A).
+    ///
+    /// # Errors
+    /// [`Error::Value`] for a value that is empty, longer than its upper bound in appendix A, or cannot be written in
+    /// its type.
+    pub fn to_der(&self) -> Result<Vec<u8>, Error> {
+        let mut content = Vec::new();
+        for part in &self.parts {
+            let attributes = part.iter().map(Attribute::write).collect::<Result<Vec<_>, _>>()?;
+            let mut set: Vec<&[u8]> = attributes.iter().map(Vec::as_slice).collect();
+            // X.690 §11.6: a SET OF is in the order of its encodings.
+            set.sort_unstable();
+            content.extend_from_slice(&der::write(der::SET, &set));
+        }
+        Ok(der::write(der::SEQUENCE, &[&content]).to_vec())
+    }
+
+    /// The value of the last CN, if there is one.
+    pub fn common_name(&self) -> Option<&str> {
+        let is_text = |attribute: &Attribute| attribute.oid == [0x55, 4, 3];
+        let found = self.parts.iter().flatten().rfind(|attribute| is_text(attribute))?;
+        match &found.value {
+            Value::Text(text) => Some(text),
+            Value::Der(_) => None,
+        }
+    }
+
+    /// The values of mail addresses among its parts (RFC 5280 §4.2.1.10 restricts these too).
+    pub fn emails(&self) -> impl Iterator<Item = &str> {
+        self.parts.iter().flatten().filter(|attribute| attribute.oid == EMAIL_ADDRESS).filter_map(|found| {
+            match &found.value {
+                Value::Text(text) => Some(text.as_str()),
+                Value::Der(_) => None,
+            }
+        })
+    }
+
     /// Reads what is left of a Name's SEQUENCE.
     pub(crate) fn read(mut parts: Reader<'_>) -> Result<Self, Error> {
         let mut name = Self::default();
@@ -147,6 +190,56 @@ const KNOWN: [(&str, &[u8]); 24] = [
     ("jurisdictionST", &[0x2b, 6, 1, 4, 1, 0x82, 0x37, 60, 2, 1, 2]),
     ("jurisdictionC", &[0x2b, 6, 1, 4, 1, 0x82, 0x37, 60, 2, 1, 3]),
 ];
+
+/// emailAddress of PKCS#9.
+const EMAIL_ADDRESS: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1];
+const COUNTRY: &[u8] = &[0x55, 4, 6];
+const DOMAIN_COMPONENT: &[u8] = &[0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1, 25];
+const PRINTABLE_STRING: der::Tag = der::Tag { byte: 0x13, name: "a PrintableString" };
+const IA5_STRING: der::Tag = der::Tag { byte: 0x16, name: "an IA5String" };
+
+impl Attribute {
+    fn write(&self) -> Result<Vec<u8>, Error> {
+        let oid = der::write(der::OBJECT_IDENTIFIER, &[&self.oid]);
+        let value = match &self.value {
+            Value::Der(whole) => whole.clone(),
+            Value::Text(text) => self.write_text(text)?,
+        };
+        Ok(der::write(der::SEQUENCE, &[&oid, &value]).to_vec())
+    }
+
+    fn write_text(&self, text: &str) -> Result<Vec<u8>, Error> {
+        let refused = |what, expected| Err(Error::Value { what, expected });
+        let printable = |text: &str| {
+            text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b" '()+,-./:=?".contains(&byte))
+        };
+        let length = text.chars().count();
+        if length == 0 {
+            return refused("an attribute of a name", "some text");
+        }
+        let (tag, fits) = match self.oid.as_slice() {
+            COUNTRY => (PRINTABLE_STRING, length == 2 && text.bytes().all(|byte| byte.is_ascii_uppercase())),
+            // serialNumber and dnQualifier.
+            [0x55, 4, 5 | 46] => (PRINTABLE_STRING, length <= 64 && printable(text)),
+            EMAIL_ADDRESS => (IA5_STRING, length <= 255 && text.is_ascii()),
+            DOMAIN_COMPONENT => (IA5_STRING, text.is_ascii()),
+            // CN, L, ST, O, OU, title: the upper bounds of appendix A.1.
+            [0x55, 4, 3 | 10 | 11 | 12] => (der::UTF8_STRING, length <= 64),
+            [0x55, 4, 7 | 8] => (der::UTF8_STRING, length <= 128),
+            _ => (der::UTF8_STRING, length <= 32_768),
+        };
+        match (fits, self.oid.as_slice()) {
+            (true, _) => Ok(der::write(tag, &[text.as_bytes()]).to_vec()),
+            (false, COUNTRY) => refused("the country C", "two letters of ISO 3166, such as DE"),
+            (false, [0x55, 4, 5 | 46]) => {
+                refused("an attribute of a name", "at most 64 printable characters")
+            }
+            (false, EMAIL_ADDRESS | DOMAIN_COMPONENT) => refused("an attribute of a name", "ASCII"),
+            (false, [0x55, 4, 7 | 8]) => refused("an attribute of a name", "at most 128 characters"),
+            (false, _) => refused("an attribute of a name", "at most 64 characters"),
+        }
+    }
+}
 
 impl Value {
     /// Reads one value with its tag, and nothing behind it.

@@ -85,6 +85,32 @@ pub(crate) fn decode_up_to<'t>(
     Err(Error::Pem { line, problem: "the END line is missing" })
 }
 
+/// The blocks of this label in a text, whole, at most `limit`; what stands around them is passed over (RFC 7468 §2).
+pub(crate) fn blocks<'t>(text: &'t str, label: &'static str, limit: usize) -> Result<Vec<&'t str>, Error> {
+    let (begin, end) = (format!("-----BEGIN {label}-----"), format!("-----END {label}-----"));
+    let line_of = |offset: usize| 1 + text[..offset].matches('\n').count();
+    let mut found = Vec::new();
+    let mut from = 0;
+    while let Some(start) = text[from..].find(&begin).map(|at| from + at) {
+        let refused = |problem| Err(Error::Pem { line: line_of(start), problem });
+        if start > 0 && text.as_bytes()[start - 1] != b'\n' {
+            return refused("a BEGIN line stands on a line of its own");
+        }
+        let Some(stop) = text[start..].find(&end).map(|at| start + at + end.len()) else {
+            return refused("the END line is missing");
+        };
+        if found.len() == limit {
+            return refused("too many blocks");
+        }
+        found.push(&text[start..stop]);
+        from = stop;
+    }
+    match found.is_empty() {
+        true => Err(Error::Pem { line: 1, problem: "there is no block of this kind in it" }),
+        false => Ok(found),
+    }
+}
+
 /// Writes one block. The text is wiped when dropped and was never moved.
 pub(crate) fn encode(label: &str, content: &[u8]) -> Zeroizing<String> {
     let characters = content.len().div_ceil(3) * 4;

@@ -1,6 +1,7 @@
 //! All integration tests of the crate, in one binary.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod certificates;
 mod known;
 mod names;
 mod properties;

@@ -49,6 +49,7 @@ fn long_form(good: &[u8]) -> Vec<u8> {
 /// A name for each kind of error, for the table.
 fn kind(error: &Error) -> &'static str {
     match error {
+        Error::AlgorithmRefused { .. } => "refused by name",
         Error::AlgorithmUnknown { .. } => "algorithm",
         Error::Der { .. } => "der",
         Error::Encrypted => "encrypted",
@@ -126,7 +127,7 @@ fn public_keys() {
             (
                 "HashML-DSA-44 with SHA-512",
                 spki_of(&algorithm(&["0609608648016503040320"]), &pk),
-                "algorithm",
+                "refused by name",
             ),
             ("SLH-DSA", spki_of(&algorithm(&["0609608648016503040314"]), &pk), "algorithm"),
             ("an empty identifier", spki_of(&algorithm(&["0600"]), &pk), "algorithm"),
@@ -212,7 +213,11 @@ fn private_keys() {
                 pkcs8_of(0, &algorithm(&[ML_DSA_44, NULL]), &tlv(0x80, &[&seed]), &[]),
                 "parameters",
             ),
-            ("HashML-DSA", pkcs8_of(0, &algorithm(&["0609608648016503040320"]), &seed, &[]), "algorithm"),
+            (
+                "HashML-DSA",
+                pkcs8_of(0, &algorithm(&["0609608648016503040320"]), &seed, &[]),
+                "refused by name",
+            ),
             (
                 "a public key in version 0",
                 pkcs8_of(0, &ml_dsa, &tlv(0x80, &[&seed]), &[&bits(0x81, &public)]),

@@ -1,0 +1,290 @@
+//! Certificates (RFC 5280 §4): read, made, and followed up to one that is trusted; requests for them (RFC 2986), and
+//! lists of those that were revoked (RFC 5280 §5).
+//!
+//! Reading a certificate verifies nothing: neither a signature nor a chain.
+
+mod extension;
+mod general_name;
+mod key_usage;
+
+pub use extension::{AuthorityKeyId, BasicConstraints, Extension, Extensions, NameConstraints, Oid, oids};
+pub use general_name::{AltName, GeneralName, Subtree};
+pub use key_usage::KeyUsage;
+
+use crate::der::{self, Reader, Tag};
+use crate::error::Error;
+use crate::name::Name;
+use crate::pem;
+use crate::signature::SignatureAlgorithm;
+
+const VERSION: Tag = Tag { byte: 0xa0, name: "a version" };
+const EXTENSIONS: Tag = Tag { byte: 0xa3, name: "extensions" };
+const ISSUER_UNIQUE_ID: Tag = Tag { byte: 0x81, name: "an issuer's id" };
+const SUBJECT_UNIQUE_ID: Tag = Tag { byte: 0x82, name: "a subject's id" };
+
+/// A certificate, taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Certificate {
+    alt_names: Vec<AltName>,
+    body: Signed,
+    extensions: Extensions,
+    issuer: Name,
+    issuer_der: Vec<u8>,
+    not_after: i64,
+    not_before: i64,
+    public_key: Vec<u8>,
+    serial: Vec<u8>,
+    subject: Name,
+    subject_der: Vec<u8>,
+    version: u8,
+}
+
+impl Certificate {
+    /// Reads a certificate.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, and where.
+    pub fn from_der(bytes: &[u8]) -> Result<Self, Error> {
+        let (body, mut fields) = Signed::read(bytes, Reader::new(bytes)?)?;
+
+        let mut version = 0;
+        if let Some(mut explicit) = fields.take_optional(VERSION)? {
+            version = explicit.take_version(&[1, 2], "version 2 or 3")?;
+            explicit.end()?;
+        }
+        let serial = read_serial(&mut fields)?;
+        body.same_algorithm(&mut fields)?;
+        let issuer_der = fields.clone().take_whole(der::SEQUENCE)?.to_vec();
+        let issuer = Name::read(fields.take(der::SEQUENCE)?)?;
+        let mut validity = fields.take(der::SEQUENCE)?;
+        let (not_before, not_after) = (validity.take_time()?, validity.take_time()?);
+        validity.end()?;
+        let subject_der = fields.clone().take_whole(der::SEQUENCE)?.to_vec();
+        let subject = Name::read(fields.take(der::SEQUENCE)?)?;
+        let public_key = fields.take_whole(der::SEQUENCE)?.to_vec();
+        // RFC 5280 §4.1.2.8: from version 2 on; §4.1.2.9: extensions in version 3.
+        if version >= 1 {
+            fields.take_optional(ISSUER_UNIQUE_ID)?;
+            fields.take_optional(SUBJECT_UNIQUE_ID)?;
+        }
+        let mut extensions = Extensions::default();
+        if version == 2
+            && let Some(mut explicit) = fields.take_optional(EXTENSIONS)?
+        {
+            extensions = Extensions::read(explicit.take(der::SEQUENCE)?)?;
+            explicit.end()?;
+        }
+        fields.end()?;
+        let names = extensions.subject_alt_names.as_deref().unwrap_or_default();
+        let alt_names = names.iter().map(AltName::from).collect();
+        Ok(Self {
+            alt_names,
+            body,
+            extensions,
+            issuer,
+            issuer_der,
+            not_after,
+            not_before,
+            public_key,
+            serial,
+            subject,
+            subject_der,
+            version: version + 1,
+        })
+    }
+
+    /// Reads a PEM block `CERTIFICATE` (RFC 7468 §5) and nothing around it.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, and where.
+    pub fn from_pem(text: &str) -> Result<Self, Error> {
+        Self::from_der(&pem::decode(text, "CERTIFICATE")?.1)
+    }
+
+    /// Reads every PEM block `CERTIFICATE` of a text, at most 1000; what stands around the blocks is passed over (RFC
+    /// 7468 §5.2).
+    ///
+    /// # Errors
+    /// The first thing that is wrong with one of them; [`Error::Pem`] if there is none.
+    pub fn all_from_pem(text: &str) -> Result<Vec<Self>, Error> {
+        let blocks = pem::blocks(text, "CERTIFICATE", 1000)?;
+        blocks.into_iter().map(Self::from_pem).collect()
+    }
+
+    /// Writes a PEM block `CERTIFICATE`.
+    pub fn to_pem(&self) -> String {
+        pem::encode("CERTIFICATE", &self.body.der).to_string()
+    }
+
+    /// The names beside the subject.
+    pub fn alt_names(&self) -> &[AltName] {
+        &self.alt_names
+    }
+
+    /// The key that signed it, by its identifier (RFC 5280 §4.2.1.1), if it says so.
+    pub fn authority_key_id(&self) -> Option<&[u8]> {
+        self.extensions.authority_key_id.as_ref()?.key_id.as_deref()
+    }
+
+    /// All of it.
+    pub fn der(&self) -> &[u8] {
+        &self.body.der
+    }
+
+    /// Its extensions: those that are known here, and all as they stand.
+    pub fn extensions(&self) -> &Extensions {
+        &self.extensions
+    }
+
+    /// Whether it may sign certificates: basicConstraints says so (RFC 5280 §4.2.1.9).
+    pub fn is_ca(&self) -> bool {
+        self.extensions.basic_constraints.is_some_and(|constraints| constraints.ca)
+    }
+
+    /// Whether it names itself as its issuer (RFC 5280 §3.2). Whether it was signed by its own key is another thing.
+    pub fn is_self_issued(&self) -> bool {
+        self.issuer == self.subject
+    }
+
+    /// Who signed it.
+    pub fn issuer(&self) -> &Name {
+        &self.issuer
+    }
+
+    /// The issuer's Name in DER.
+    pub fn issuer_der(&self) -> &[u8] {
+        &self.issuer_der
+    }
+
+    /// What its key may be used for (RFC 5280 §4.2.1.3), if that is restricted.
+    pub fn key_usage(&self) -> Option<KeyUsage> {
+        self.extensions.key_usage
+    }
+
+    /// The last second in which it is valid, counted from 1970.
+    pub fn not_after(&self) -> i64 {
+        self.not_after
+    }
+
+    /// The first second in which it is valid, counted from 1970.
+    pub fn not_before(&self) -> i64 {
+        self.not_before
+    }
+
+    /// The whole SubjectPublicKeyInfo, for [`spki::from_der`](crate::spki::from_der) or to be compared.
+    pub fn public_key(&self) -> &[u8] {
+        &self.public_key
+    }
+
+    /// The content of its serial number, an INTEGER of 1 to 20 bytes that is not negative.
+    pub fn serial(&self) -> &[u8] {
+        &self.serial
+    }
+
+    /// The bits of its signature.
+    pub fn signature(&self) -> &[u8] {
+        &self.body.signature
+    }
+
+    /// How it was signed.
+    ///
+    /// # Errors
+    /// As [`SignatureAlgorithm::from_der`]: a certificate may be read whatever it was signed with.
+    pub fn signature_algorithm(&self) -> Result<SignatureAlgorithm, Error> {
+        SignatureAlgorithm::from_der(&self.body.algorithm)
+    }
+
+    /// Whom it is about.
+    pub fn subject(&self) -> &Name {
+        &self.subject
+    }
+
+    /// The subject's Name in DER.
+    pub fn subject_der(&self) -> &[u8] {
+        &self.subject_der
+    }
+
+    /// Its key's identifier (RFC 5280 §4.2.1.2), if it has one.
+    pub fn subject_key_id(&self) -> Option<&[u8]> {
+        self.extensions.subject_key_id.as_deref()
+    }
+
+    /// What was signed: the TBSCertificate in DER.
+    pub fn tbs(&self) -> &[u8] {
+        self.body.tbs()
+    }
+
+    /// 1, 2 or 3.
+    pub fn version(&self) -> u8 {
+        self.version
+    }
+
+    /// Checks its signature by the key of another certificate, or its own. Nothing else is looked at: neither names nor
+    /// times nor what the key may do.
+    ///
+    /// # Errors
+    /// As [`VerifyingKey::verify`](crate::sign::VerifyingKey::verify), and for an algorithm that is not used here.
+    #[cfg(feature = "certificates")]
+    pub fn verify_signature(&self, key: &crate::sign::VerifyingKey) -> Result<(), Error> {
+        self.body.verify(key)
+    }
+}
+
+/// `SEQUENCE { what was signed, AlgorithmIdentifier, BIT STRING }`: certificates, requests and lists alike.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Signed {
+    algorithm: Vec<u8>,
+    der: Vec<u8>,
+    signature: Vec<u8>,
+    tbs: core::ops::Range<usize>,
+}
+
+impl Signed {
+    /// Reads it, and opens what was signed.
+    fn read<'a>(bytes: &'a [u8], mut whole: Reader<'a>) -> Result<(Self, Reader<'a>), Error> {
+        let mut parts = whole.take(der::SEQUENCE)?;
+        whole.end()?;
+        let start = parts.offset();
+        let mut inside = parts.clone();
+        let tbs = parts.take_whole(der::SEQUENCE)?;
+        let algorithm = parts.take_whole(der::SEQUENCE)?.to_vec();
+        let signature = parts.take_bits(der::BIT_STRING)?.to_vec();
+        parts.end()?;
+        let tbs = start..start + tbs.len();
+        Ok((Self { algorithm, der: bytes.to_vec(), signature, tbs }, inside.take(der::SEQUENCE)?))
+    }
+
+    fn tbs(&self) -> &[u8] {
+        &self.der[self.tbs.clone()]
+    }
+
+    /// RFC 5280 §4.1.1.2, §5.1.1.2: the algorithm inside is the one outside, to the byte.
+    fn same_algorithm(&self, fields: &mut Reader<'_>) -> Result<(), Error> {
+        let at = fields.clone();
+        if fields.take_whole(der::SEQUENCE)? == self.algorithm {
+            return Ok(());
+        }
+        Err(at.refusal("the same signature algorithm inside and outside", "two".into()))
+    }
+
+    #[cfg(feature = "certificates")]
+    fn verify(&self, key: &crate::sign::VerifyingKey) -> Result<(), Error> {
+        key.verify(SignatureAlgorithm::from_der(&self.algorithm)?, self.tbs(), &self.signature)
+    }
+}
+
+/// RFC 5280 §4.1.2.2: at most 20 bytes, and not negative. Zero is read, because old roots have it.
+fn read_serial(fields: &mut Reader<'_>) -> Result<Vec<u8>, Error> {
+    let at = fields.clone();
+    let content = fields.take(der::INTEGER)?.rest();
+    let refusal = |expected, found: &str| Err(at.refusal(expected, found.into()));
+    match content {
+        [] => refusal("a serial number", "an INTEGER without content"),
+        [0, second, ..] if *second < 0x80 => refusal("an INTEGER in its shortest form", "a longer one"),
+        [first, ..] if *first >= 0x80 => refusal("a serial number that is not negative", "a negative one"),
+        content if content.len() > 20 => {
+            refusal("a serial number of at most 20 bytes", &format!("{}", content.len()))
+        }
+        content => Ok(content.to_vec()),
+    }
+}

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use crate::error::Error;
 use crate::files::{Readers, Source, Target, shown};
 use crate::flags;
+use crate::key_password;
 use crate::keyfile::{Format, Key, Private, private_bytes, public_bytes};
 use crate::terminal::{BOLD, DIM, Terminal, grouped};
 
@@ -21,6 +22,10 @@ pub(crate) enum Command {
     Show(Show),
     /// Write a key in another form
     Convert(Convert),
+    /// Put a private key under a password
+    Encrypt(key_password::Encrypt),
+    /// Take the password of a private key away
+    Decrypt(key_password::Decrypt),
     /// Print a key's thumbprint (RFC 7638), which is its default key id
     Thumbprint(Thumbprint),
 }
@@ -133,6 +138,8 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
         Command::Generate(options) => generate(options, terminal),
         Command::Show(options) => show(options, terminal),
         Command::Convert(options) => convert(options, terminal),
+        Command::Encrypt(options) => key_password::encrypt(&options, terminal),
+        Command::Decrypt(options) => key_password::decrypt(&options, terminal),
         Command::Thumbprint(options) => thumbprint(options, terminal),
     }
 }

@@ -8,6 +8,7 @@ use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::files::Source;
+use crate::password::{self, PasswordFile};
 use crate::terminal::Terminal;
 
 /// Larger than any key in any form, and than a key set of 512 keys.
@@ -43,8 +44,9 @@ impl Key {
     pub(crate) fn load(source: &Source, terminal: &mut Terminal) -> Result<Self, Error> {
         let name = source.name();
         let bytes = source.read(LIMIT)?;
-        let key = parse(&name, &bytes)?;
-        if let (Key::Private(_), Some(mode)) = (&key, source.wide_mode()) {
+        let encrypted = password::is_encrypted(&bytes);
+        let key = parse(&name, &password::opened(&name, bytes, &PasswordFile::default())?)?;
+        if let (Key::Private(_), Some(mode), false) = (&key, source.wide_mode(), encrypted) {
             terminal.warn(
                 format_args!("{name} holds a private key and its mode {mode:04o} lets others in"),
                 &format!("chmod 600 {name}"),

@@ -12,6 +12,7 @@ mod backup;
 mod client;
 mod client_auth;
 mod clock;
+mod cms;
 mod error;
 mod files;
 mod flags;
@@ -20,10 +21,12 @@ mod issuer;
 mod jws;
 mod jwt;
 mod key;
+mod key_password;
 mod keyfile;
 mod manual;
 mod message;
 mod mqtt;
+mod password;
 mod quickstart;
 mod serve;
 mod sign;
@@ -77,6 +80,9 @@ enum Command {
     /// Sign and check files as JSON Web Signatures: detached, or in JSON
     #[command(subcommand)]
     Jws(jws::Command),
+    /// Sign, check, encrypt and decrypt messages in CMS, as other programs exchange them
+    #[command(subcommand)]
+    Cms(cms::Command),
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
@@ -137,6 +143,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Verify(options) => verify::run(&options, terminal),
         Command::Jwt(command) => jwt::run(command, terminal),
         Command::Jws(command) => jws::run(command, terminal),
+        Command::Cms(command) => cms::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),

@@ -157,6 +157,7 @@ pub enum Error {
         expected: &'static str,
         /// The object identifier found, dotted.
         found: String,
+    },
     /// What was asked for cannot be written.
     Value {
         /// Of what.
@@ -173,7 +174,9 @@ impl Error {
             Self::AlgorithmUnknown { .. } => {
                 "known: ML-DSA-44, ML-DSA-65, ML-DSA-87, ECDSA on P-256, P-384, P-521, and Ed25519"
             }
-            Self::Encrypted => "give its password, or decrypt it first with `openssl pkcs8 -in KEY -out PLAIN`",
+            Self::Encrypted => {
+                "give its password, or decrypt it first with `openssl pkcs8 -in KEY -out PLAIN`"
+            }
             Self::Inconsistent { .. } => "do not use this key: export it again from where it was made",
             Self::Name { .. } => {
                 "write it as RFC 4514 says, as in CN=billing,O=Example: `openssl x509 -noout -subject -nameopt RFC2253` \

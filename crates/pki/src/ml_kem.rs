@@ -180,8 +180,9 @@ impl EncapsulationKey {
         macro_rules! made {
             ($module:ident) => {{
                 let key = Array::try_from(key).map_err(|_| Error::Provider)?;
-                $module::EncapsulationKey::new(&key)
-                    .map_err(|_| Error::Inconsistent { parts: "coefficients of the public key are out of range" })?
+                $module::EncapsulationKey::new(&key).map_err(|_| Error::Inconsistent {
+                    parts: "coefficients of the public key are out of range",
+                })?
             }};
         }
         let key = match set {

@@ -82,7 +82,11 @@ impl Cost {
     pub fn new(iterations: u32) -> Result<Self, Error> {
         match NonZeroU32::new(iterations) {
             Some(count) if (MIN_ITERATIONS..=MAX_ITERATIONS).contains(&iterations) => Ok(Self(count)),
-            _ => Err(Error::Iterations { least: MIN_ITERATIONS, most: MAX_ITERATIONS, found: iterations.into() }),
+            _ => Err(Error::Iterations {
+                least: MIN_ITERATIONS,
+                most: MAX_ITERATIONS,
+                found: iterations.into(),
+            }),
         }
     }
 }
@@ -190,12 +194,7 @@ pub fn from_der(bytes: &[u8], password: &[u8]) -> Result<Zeroizing<Vec<u8>>, Err
 ///
 /// # Errors
 /// As for [`to_der`].
-pub fn to_pem(
-    plain: &[u8],
-    password: &[u8],
-    cost: Cost,
-    rng: &mut impl Randomness,
-) -> Result<String, Error> {
+pub fn to_pem(plain: &[u8], password: &[u8], cost: Cost, rng: &mut impl Randomness) -> Result<String, Error> {
     Ok(pem::encode(LABEL, &to_der(plain, password, cost, rng)?).to_string())
 }
 
@@ -269,7 +268,8 @@ fn named<T>(
 fn take_unsigned(fields: &mut Reader<'_>) -> Result<u64, Error> {
     let at = fields.clone();
     let content = fields.take(der::INTEGER)?.rest();
-    let minimal = !matches!(content, [] | [0, 0..=0x7f, ..]) && content.first().is_some_and(|first| *first < 0x80);
+    let minimal =
+        !matches!(content, [] | [0, 0..=0x7f, ..]) && content.first().is_some_and(|first| *first < 0x80);
     if !minimal || content.len() > 8 {
         return Err(at.refusal("a number in its shortest form", "another form".into()));
     }

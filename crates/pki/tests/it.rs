@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod certificates;
+mod cms;
 mod known;
 mod names;
 mod properties;

@@ -80,9 +80,10 @@ impl SignedAttributes {
             attribute.end()?;
             found.take(name, values)?;
         }
-        for (name, missing) in
-            [(oid::CONTENT_TYPE, found.content_type.is_empty()), (oid::MESSAGE_DIGEST, found.message_digest.is_empty())]
-        {
+        for (name, missing) in [
+            (oid::CONTENT_TYPE, found.content_type.is_empty()),
+            (oid::MESSAGE_DIGEST, found.message_digest.is_empty()),
+        ] {
             if missing {
                 return Err(Error::AttributeMissing { attribute: oid::attribute(name) });
             }
@@ -160,7 +161,8 @@ impl SignedAttributes {
             attributes.push(attribute(oid::SIGNING_TIME, &time::write(seconds)?));
         }
         // RFC 6211 §2: the same two identifiers as outside, the second with an implicit tag.
-        let signature = der::write(SIGNATURE, &[Reader::within(signature_algorithm, 0).take(der::SEQUENCE)?.rest()]);
+        let signature =
+            der::write(SIGNATURE, &[Reader::within(signature_algorithm, 0).take(der::SEQUENCE)?.rest()]);
         let protection = der::write(der::SEQUENCE, &[&digest_algorithm.write(), &signature]);
         attributes.push(attribute(oid::ALGORITHM_PROTECTION, &protection));
         Ok(set_of(attributes))

@@ -113,7 +113,9 @@ impl<'a> Walk<'a> {
     /// Whether the value that ends where `end` bytes are left, or with two zeros, ends here.
     fn at_end(&mut self, end: Option<usize>) -> Result<bool, Error> {
         match end {
-            Some(end) if self.rest.len() < end => Err(self.refusal("an inner value that ends within the outer one")),
+            Some(end) if self.rest.len() < end => {
+                Err(self.refusal("an inner value that ends within the outer one"))
+            }
             Some(end) => Ok(self.rest.len() == end),
             None if self.rest.starts_with(&END) => self.take(END.len()).map(|_| true),
             None if self.rest.is_empty() => Err(self.refusal("the end of an indefinite length")),

@@ -156,7 +156,9 @@ impl Error {
     /// What the reader of the message could do, where that is known.
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
-            Self::CertificateAmbiguous { .. } | Self::CertificateMissing { .. } => "give the signer's certificate",
+            Self::CertificateAmbiguous { .. } | Self::CertificateMissing { .. } => {
+                "give the signer's certificate"
+            }
             Self::ContentMissing => "this signature is detached: give the content beside it",
             Self::ContentPresent => "the content is in the message: leave the other away",
             Self::DigestFixed { .. } => "choose SHA-512, or keep the signed attributes",
@@ -197,7 +199,9 @@ impl fmt::Display for Error {
             }
             Self::BadSignature => f.write_str("the signature does not verify"),
             Self::Ber { offset, expected } => write!(f, "bad BER at byte {offset}: expected {expected}"),
-            Self::CertificateAmbiguous { signer } => write!(f, "more than one certificate fits the signer, {signer}"),
+            Self::CertificateAmbiguous { signer } => {
+                write!(f, "more than one certificate fits the signer, {signer}")
+            }
             Self::CertificateMismatch => f.write_str("the certificate is not that of the key"),
             Self::CertificateMissing { signer } => write!(f, "no certificate of the signer, {signer}"),
             Self::ContentMismatch => f.write_str("the content is not what was signed"),
@@ -218,12 +222,20 @@ impl fmt::Display for Error {
             Self::Encoding(cause) => cause.fmt(f),
             Self::KeyUsage { expected } => write!(f, "the certificate's key usage: expected {expected}"),
             Self::None { what } => write!(f, "expected one {what} at least, found none"),
-            Self::NoRecipient => f.write_str("the message is for others: none of its recipients fits the key"),
+            Self::NoRecipient => {
+                f.write_str("the message is for others: none of its recipients fits the key")
+            }
             Self::OtherKind { expected, found } => write!(f, "expected {expected}, found {found}"),
-            Self::Time { seconds } => write!(f, "{seconds} seconds from 1970 is no time between 1950 and 9999"),
-            Self::TooLarge { what, limit, found } => write!(f, "{what}: expected at most {limit}, found {found}"),
+            Self::Time { seconds } => {
+                write!(f, "{seconds} seconds from 1970 is no time between 1950 and 9999")
+            }
+            Self::TooLarge { what, limit, found } => {
+                write!(f, "{what}: expected at most {limit}, found {found}")
+            }
             Self::Unauthenticated => f.write_str("the content is encrypted and not authenticated"),
-            Self::Unsupported { part, expected, found } => write!(f, "{part}: expected {expected}, found {found}"),
+            Self::Unsupported { part, expected, found } => {
+                write!(f, "{part}: expected {expected}, found {found}")
+            }
             Self::Untrusted { signer, cause: None } => write!(f, "the signer is not trusted: {signer}"),
             Self::Untrusted { signer, cause: Some(cause) } => {
                 write!(f, "the signer is not trusted: {signer}: {cause}")

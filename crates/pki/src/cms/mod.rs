@@ -46,10 +46,10 @@ pub use digest::DigestAlgorithm;
 pub use encrypt::{Recipient, encrypt};
 pub use enveloped::{Accept, Decrypted, Encrypted};
 pub use error::Error;
-pub use kemri::RecipientInfo;
+pub use kemri::{KemRecipient, RecipientInfo};
 pub use sign::{Signer, Signing, Stream};
 pub use signed::{Identifier, SignerInfo, Unverified};
-pub use verify::{Check, Policy, Trust, Verified, VerifiedSigner};
+pub use verify::{Chain, Check, Policy, Trust, Verified, VerifiedSigner};
 
 /// Most bytes of a message that is read, and of content that is held in memory. Detached content has no limit.
 pub const MAX_MESSAGE: usize = 64 << 20;

@@ -103,7 +103,9 @@ impl Identifier {
 /// On one line, for messages.
 impl fmt::Display for Identifier {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let hex = |f: &mut fmt::Formatter<'_>, bytes: &[u8]| bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"));
+        let hex = |f: &mut fmt::Formatter<'_>, bytes: &[u8]| {
+            bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        };
         match self {
             Self::IssuerAndSerial { issuer, serial } => {
                 f.write_str("serial number ")?;
@@ -270,6 +272,17 @@ impl Unverified {
         &self.certificates
     }
 
+    /// With certificates that did not come with it, for signers and what stands between.
+    #[must_use]
+    pub fn with_certificates(mut self, more: &[Certificate]) -> Self {
+        for certificate in more {
+            if !self.certificates.contains(certificate) {
+                self.certificates.push(certificate.clone());
+            }
+        }
+        self
+    }
+
     /// The certificate revocation lists that came with it, in DER.
     pub fn crls(&self) -> &[Vec<u8>] {
         &self.crls
@@ -307,7 +320,9 @@ impl Unverified {
         if let Some(mut list) = fields.take_optional(CRLS)? {
             while list.peek().is_some() {
                 match list.peek() {
-                    Some(tag) if tag == der::SEQUENCE.byte => crls.push(list.take_whole(der::SEQUENCE)?.to_vec()),
+                    Some(tag) if tag == der::SEQUENCE.byte => {
+                        crls.push(list.take_whole(der::SEQUENCE)?.to_vec())
+                    }
                     _ => drop(list.take_next("a revocation list")?),
                 }
                 limit("revocation lists", MAX_CERTIFICATES, crls.len())?;

@@ -40,6 +40,7 @@ transcripts! {
     audit
     backup
     client
+    cms
     edges
     issuer
     jws

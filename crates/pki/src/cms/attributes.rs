@@ -48,6 +48,13 @@ impl SignedAttributes {
         &self.others
     }
 
+    /// Whether these bytes could have been signed as attributes: then a signature over them says nothing of them as
+    /// content (both are signed alike, RFC 5652 §5.4).
+    pub(super) fn could_be(content: &[u8]) -> bool {
+        let mut whole = Reader::within(content, 0);
+        whole.take(der::SET).is_ok_and(|set| whole.end().is_ok() && Self::read(set).is_ok())
+    }
+
     /// Reads what is left of the SET OF. It must be DER (RFC 5652 §5.3): sorted, and so with no attribute twice.
     pub(super) fn read(mut attributes: Reader<'_>) -> Result<Self, Error> {
         let whole = attributes.clone().rest();

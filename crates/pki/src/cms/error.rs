@@ -12,6 +12,9 @@ pub enum Error {
         /// `digest` or `signature`.
         part: &'static str,
     },
+    /// The content, signed as it is, is an encoding of signed attributes: it may have been signed as such, over other
+    /// content.
+    AttributesAsContent,
     /// A signed attribute that must be there is not (RFC 5652 §5.3).
     AttributeMissing {
         /// Which.
@@ -143,7 +146,7 @@ pub enum Error {
         /// What there is.
         found: String,
     },
-    /// The signature is good, and the signer is no one who is trusted.
+    /// The signer is no one who is trusted.
     Untrusted {
         /// How the signer is named.
         signer: String,
@@ -185,6 +188,9 @@ impl fmt::Display for Error {
         match self {
             Self::AlgorithmProtection { part } => {
                 write!(f, "the {part} algorithm is not the one that was signed (CMSAlgorithmProtection)")
+            }
+            Self::AttributesAsContent => {
+                f.write_str("the content is an encoding of signed attributes, and none are there: they may have been signed as such")
             }
             Self::AttributeMissing { attribute } => write!(f, "the signed attribute {attribute} is missing"),
             Self::AttributeTwice { attribute } => write!(f, "the signed attribute {attribute} stands twice"),

@@ -323,7 +323,9 @@ impl Unverified {
                     Some(tag) if tag == der::SEQUENCE.byte => {
                         crls.push(list.take_whole(der::SEQUENCE)?.to_vec())
                     }
-                    _ => drop(list.take_next("a revocation list")?),
+                    _ => {
+                        list.take_next("a revocation list")?;
+                    }
                 }
                 limit("revocation lists", MAX_CERTIFICATES, crls.len())?;
             }

@@ -152,6 +152,7 @@ impl Unverified {
             content_type: self.content_type.clone(),
             crls: self.crls.clone(),
             digests: Vec::new(),
+            head: None,
             pending: Vec::new(),
             policy,
             refused: Vec::new(),
@@ -210,6 +211,9 @@ impl Unverified {
     }
 }
 
+/// Most bytes of signed attributes that content is compared with.
+const MAX_ATTRIBUTES: usize = 65_536;
+
 /// Someone who may have signed.
 struct Candidate {
     certificate: Option<Certificate>,
@@ -223,6 +227,8 @@ pub struct Check {
     crls: Vec<Vec<u8>>,
     /// One for each digest in use.
     digests: Vec<(DigestAlgorithm, PreHasher)>,
+    /// The content, as far as it could be an encoding of signed attributes, where none are there.
+    head: Option<Vec<u8>>,
     pending: Vec<Pending>,
     policy: Policy,
     refused: Vec<(Identifier, Error)>,
@@ -258,6 +264,11 @@ impl Check {
                 candidates.iter_mut().for_each(|(hasher, _)| hasher.update(piece));
             }
         }
+        if let Some(head) = &mut self.head {
+            // One byte more than counts, so that longer content is seen to be longer.
+            let room = (MAX_ATTRIBUTES + 1).saturating_sub(head.len());
+            head.extend_from_slice(&piece[..piece.len().min(room)]);
+        }
         if let Some(whole) = &mut self.whole {
             limit("bytes of content that is signed as it is", MAX_MESSAGE, whole.len() + piece.len())?;
             whole.extend_from_slice(piece);
@@ -273,10 +284,13 @@ impl Check {
         let digests: Vec<_> =
             self.digests.drain(..).map(|(algorithm, hasher)| (algorithm, hasher.finish())).collect();
         let whole = self.whole.take().unwrap_or_default();
+        let head = self.head.take().filter(|head| head.len() <= MAX_ATTRIBUTES);
+        let as_content = head.is_some_and(|head| SignedAttributes::could_be(&head));
         let mut signers = Vec::new();
         for Pending { signer, signature, work } in core::mem::take(&mut self.pending) {
             let algorithm = signer.algorithm;
             let good = match work {
+                Work::Mu(_) | Work::Whole(_) if as_content => Err(Error::AttributesAsContent),
                 Work::Digest(digest) => {
                     let found = digests.iter().find(|(of, _)| *of == digest).map(|(_, bytes)| bytes.as_ref());
                     let signed = signer.attributes.as_ref().map(SignedAttributes::message_digest);
@@ -350,6 +364,9 @@ impl Check {
                 Work::Whole(candidates.into_iter().map(|candidate| candidate.key).collect())
             }
         };
+        if signer.attributes.is_none() {
+            self.head.get_or_insert_with(Vec::new);
+        }
         debug_assert!(
             message.content_type == oid::DATA || verified.attributes.is_some(),
             "checked when it was read"

@@ -314,9 +314,18 @@ fn attributes_are_not_content() {
     let set = tlv(0x31, &case.attributes().concat());
     *case.tree.at(&[1, 0, 2, 1, 0]).content() = set;
     case.tree.at(&INFO).children().remove(3);
-    // Without attributes, what was signed is the SET OF, and here it is the content: the signature is good, and so is
-    // the message. Nothing in CMS tells it from one that was meant so; that the type is id-data is what limits it.
-    assert!(case.result().is_ok());
+    // Without attributes, what was signed is the SET OF, and here it is the content: the signature is good. Nothing but
+    // what the content looks like tells that it was meant otherwise.
+    assert_eq!(case.result(), Err(Error::AttributesAsContent));
+    // Content that only begins like attributes is content.
+    let key = ml_dsa(Level::MlDsa65);
+    let certificate = certificate(&key);
+    let signer = Signer::new(&certificate, &key).unwrap().without_attributes().unwrap();
+    for content in [&b"1\x00"[..], b"1", &[0x31; 70_000], &tlv(0x31, &seq(&[]))] {
+        let message = Signing::new(signer.clone()).attached(content).unwrap();
+        let trusted = [certificate.clone()];
+        Unverified::from_der(&message).unwrap().verify(Trust::Certificates(&trusted), Policy::All).unwrap();
+    }
     // As the content of another type it does not pass.
     *case.tree.at(&[1, 0, 2, 0]) = Node::parse(&oid("1.2.840.113549.1.9.16.1.4"));
     assert!(matches!(case.result(), Err(Error::AttributesRequired { .. })));

@@ -14,7 +14,7 @@ use crate::vectors;
 const CONTENT: &[u8] = b"the harbour at nine";
 
 fn exact(message: &[u8], certificate: &Certificate) -> Result<Verified, Error> {
-    Unverified::from_der(message)?.verify(Trust::Certificates(&[certificate.clone()]), Policy::All)
+    Unverified::from_der(message)?.verify(Trust::Certificates(std::slice::from_ref(certificate)), Policy::All)
 }
 
 fn over(mut check: Check, content: &[u8]) -> Result<Verified, Error> {
@@ -297,4 +297,63 @@ fn the_digest_counts_for_nothing_without_attributes() {
         let verified = exact(&message.bytes(), &certificate).unwrap();
         assert_eq!(verified.signers()[0].digest(), None);
     }
+}
+
+/// The corpus of the fuzzer (fuzz/src/cms.rs): all of it is good, so that the fuzzer begins behind every check.
+/// `CORPUS=write` writes it anew.
+#[test]
+fn the_corpus_of_the_fuzzer_is_good() {
+    use sealstone_pki::cms::{Accept, Cipher, Message, Recipient, encrypt};
+    use sealstone_pki::ml_kem::{DecapsulationKey, MlKem};
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus/cms");
+    let signing_key = key(KeyAlgorithm::EcP256, 7);
+    let recipient = DecapsulationKey::from_seed(MlKem::MlKem512, &[7; 64]);
+    if std::env::var_os("CORPUS").is_some_and(|mode| mode == "write") {
+        let certificate = certificate(&signing_key);
+        let signer = Signer::new(&certificate, &signing_key).unwrap();
+        let attached = Signing::new(signer.clone().signing_time(1_790_000_000)).attached(b"fuzz").unwrap();
+        let plain =
+            Signing::new(signer.clone().by_key_id().without_attributes().unwrap()).attached(b"fuzz").unwrap();
+        let bare = Signing::new(signer).without_certificates();
+        let mut stream = bare.detached().unwrap();
+        stream.update(b"fuzz").unwrap();
+        let to = [Recipient::key(&recipient.encapsulation_key())];
+        let sealed = |cipher| encrypt(b"fuzz", &to, cipher, &mut sealstone_mldsa::OsRandom).unwrap();
+        let gcm = sealed(Cipher::Aes256Gcm);
+        let files = [
+            ("signed", attached.clone()),
+            ("signed-ber", Node::parse(&attached).streamed(2)),
+            ("signed-plain", plain),
+            ("signed-detached", stream.finish().unwrap()),
+            ("sealed-gcm", gcm.clone()),
+            ("sealed-gcm-ber", Node::parse(&gcm).streamed(2)),
+            ("sealed-cbc", sealed(Cipher::Aes256Cbc)),
+        ];
+        for (name, bytes) in files {
+            std::fs::write(folder.join(name), bytes).unwrap();
+        }
+    }
+    let mut count = 0;
+    for file in std::fs::read_dir(&folder).unwrap() {
+        let bytes = std::fs::read(file.unwrap().path()).unwrap();
+        let keys = [VerifyingKey::from_info(signing_key.public()).unwrap()];
+        match Message::from_der(&bytes).unwrap() {
+            Message::Signed(message) if message.is_detached() => {
+                over(message.over(Trust::Keys(&keys), Policy::All).unwrap(), b"fuzz").unwrap();
+            }
+            Message::Signed(message) => {
+                assert_eq!(
+                    message.verify(Trust::Keys(&keys), Policy::All).unwrap().content(),
+                    Some(&b"fuzz"[..])
+                );
+            }
+            Message::Encrypted(message) => {
+                let opened = message.decrypt(&recipient, None, Accept::Unauthenticated).unwrap();
+                assert_eq!(opened.content(), b"fuzz");
+            }
+            _ => unreachable!("two kinds"),
+        }
+        count += 1;
+    }
+    assert_eq!(count, 7);
 }

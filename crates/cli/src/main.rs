@@ -9,10 +9,12 @@
 mod admin;
 mod audit;
 mod backup;
+mod cert;
 mod client;
 mod client_auth;
 mod clock;
 mod cms;
+mod csr;
 mod error;
 mod files;
 mod flags;
@@ -83,6 +85,12 @@ enum Command {
     /// Sign, check, encrypt and decrypt messages in CMS, as other programs exchange them
     #[command(subcommand)]
     Cms(cms::Command),
+    /// Make, issue, read, check and revoke certificates
+    #[command(subcommand)]
+    Cert(cert::Command),
+    /// Make and check requests for certificates
+    #[command(subcommand)]
+    Csr(csr::Command),
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
@@ -144,6 +152,8 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Jwt(command) => jwt::run(command, terminal),
         Command::Jws(command) => jws::run(command, terminal),
         Command::Cms(command) => cms::run(command, terminal),
+        Command::Cert(command) => cert::run(command, terminal),
+        Command::Csr(command) => csr::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),

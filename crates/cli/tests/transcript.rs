@@ -39,8 +39,10 @@ transcripts! {
     admin
     audit
     backup
+    cert
     client
     cms
+    csr
     edges
     issuer
     jws

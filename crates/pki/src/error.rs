@@ -108,6 +108,14 @@ pub enum Error {
     },
     /// The password is another one, or the encrypted key was changed: the format (RFC 8018) tells no more.
     Password,
+    /// No path of certificates holds, or one of them does not.
+    #[cfg(feature = "certificates")]
+    Path {
+        /// Whom the certificate is about that was refused.
+        subject: String,
+        /// Why.
+        why: Box<crate::x509::path::Refusal>,
+    },
     /// The text is not one PEM block (RFC 7468 §3).
     Pem {
         /// Where.
@@ -186,6 +194,8 @@ impl Error {
                 "such a key signs, but it can become neither a JWK (RFC 9964 §4) nor a seed PKCS#8 (RFC 9881 §6): \
                  export it again from where its seed is kept"
             }
+            #[cfg(feature = "certificates")]
+            Self::Path { why, .. } => return why.hint(),
             Self::Parameters { .. } => {
                 "write the key with another tool: this encoding is not that of its RFC"
             }
@@ -238,6 +248,8 @@ impl fmt::Display for Error {
                 write!(f, "algorithm parameters at byte {offset}: expected {expected}, found {found}")
             }
             Self::Password => f.write_str("the password is wrong, or the encrypted key is damaged"),
+            #[cfg(feature = "certificates")]
+            Self::Path { subject, why } => write!(f, "{subject}: {why}"),
             Self::Pem { line, problem } => write!(f, "bad PEM at line {line}: {problem}"),
             Self::PemLabel { expected, found } => write!(f, "expected a PEM block {expected}, found {found}"),
             Self::PointForm { found } => {

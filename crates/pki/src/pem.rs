@@ -17,17 +17,18 @@ pub(crate) fn decode<'t>(
     text: &'t str,
     expected: &'static str,
 ) -> Result<(&'t str, Zeroizing<Vec<u8>>), Error> {
-    decode_up_to(text, expected, MAX)
+    decode_large(text, expected, MAX / 3 * 2)
 }
 
-/// The same for what may be larger: at most so many bytes of text.
-pub(crate) fn decode_up_to<'t>(
+/// The same for blocks of up to so many bytes.
+pub(crate) fn decode_large<'t>(
     text: &'t str,
     expected: &'static str,
-    max: usize,
+    limit: usize,
 ) -> Result<(&'t str, Zeroizing<Vec<u8>>), Error> {
-    if text.len() > max {
-        return Err(Error::TooLarge { limit: max, found: text.len() });
+    let limit = limit / 2 * 3;
+    if text.len() > limit {
+        return Err(Error::TooLarge { limit, found: text.len() });
     }
     let mut lines =
         text.trim_end_matches(['\n', '\r']).split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));

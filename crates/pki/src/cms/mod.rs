@@ -61,8 +61,6 @@ pub const MAX_SIGNERS: usize = 32;
 pub const MAX_RECIPIENTS: usize = 256;
 
 const EXPLICIT: Tag = Tag { byte: 0xa0, name: "the content in [0]" };
-/// PEM of the largest message, with room for line ends.
-const MAX_TEXT: usize = MAX_MESSAGE / 2 * 3;
 
 /// A message of one of the kinds that are read here.
 #[non_exhaustive]
@@ -106,7 +104,7 @@ pub fn to_pem(message: &[u8]) -> String {
 }
 
 fn unpem(text: &str) -> Result<Zeroizing<Vec<u8>>, Error> {
-    Ok(pem::decode_up_to(text, "CMS or PKCS7", MAX_TEXT)?.1)
+    Ok(pem::decode_large(text, "CMS or PKCS7", MAX_MESSAGE)?.1)
 }
 
 /// ContentInfo, RFC 5652 §3.

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, ValueEnum};
 use sealstone_jose::PrivateKey;
 use sealstone_pki::composite::{self, CompositeKey};
+use sealstone_pki::ml_kem::EncapsulationKey;
 use sealstone_pki::sign::{Signer, SigningKey};
 use sealstone_pki::x509::{Crl, Csr};
 use sealstone_pki::{Certificate, pkcs8, spki};
@@ -198,6 +199,9 @@ impl Subject {
         let (name, bytes) = (source.name(), source.read(LIMIT)?);
         if bytes.starts_with(b"-----BEGIN PUBLIC KEY-----") {
             let text = text(&name, &bytes)?;
+            if let Ok(key) = EncapsulationKey::from_pem(text) {
+                return Ok(Self::Key(key.to_der()));
+            }
             let key = spki::from_pem(text).map_err(|cause| refused(&name, &cause))?;
             return Ok(Self::Key(spki::to_der(&key)));
         }

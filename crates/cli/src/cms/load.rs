@@ -129,7 +129,7 @@ pub(super) fn recipient(file: &OsString) -> Result<Recipient, Error> {
         _ => Err(Refused::Encrypted),
     };
     if let Ok(key) = key {
-        return Ok(Recipient::key(&key));
+        return Recipient::key(&key).map_err(|cause| wrong(&cause));
     }
     if spki::from_der(&bytes).is_ok() || bytes.starts_with(b"-----BEGIN PUBLIC KEY-----") {
         return Err(not_ml_kem(&name, &key.err().unwrap_or(Refused::Provider)));

@@ -1,6 +1,5 @@
 //! Making AuthEnvelopedData (RFC 5083) and EnvelopedData (RFC 5652 §6).
 
-use aws_lc_rs::digest;
 use sealstone_mldsa::Randomness;
 use zeroize::Zeroizing;
 
@@ -12,7 +11,7 @@ use super::signed::{Identifier, limit};
 use super::{MAX_MESSAGE, MAX_RECIPIENTS, close, kemri, oid};
 use crate::der;
 use crate::ml_kem::EncapsulationKey;
-use crate::x509::{Certificate, KeyUsage};
+use crate::x509::{Certificate, KeyUsage, subject_key_id};
 
 /// Someone who will be able to read a message: a holder of an ML-KEM key.
 #[derive(Clone, Debug)]
@@ -37,11 +36,13 @@ impl Recipient {
         Ok(Self { id: Identifier::write(certificate, true), key })
     }
 
-    /// Named by the identifier of its key: the SHA-1 of it, as most certificates would have it (RFC 5280 §4.2.1.2).
-    pub fn key(key: &EncapsulationKey) -> Self {
-        // A name, not a promise: who finds a collision gets a message that only the key's holder can read.
-        let id = digest::digest(&digest::SHA1_FOR_LEGACY_USE_ONLY, &key.to_bytes());
-        Self { id: Identifier::write_key_id(id.as_ref()), key: key.clone() }
+    /// Named by the identifier of its key, as certificates of the house have it (RFC 7093 §2, method 1).
+    ///
+    /// # Errors
+    /// None for a key that is one: its encoding is our own.
+    pub fn key(key: &EncapsulationKey) -> Result<Self, Error> {
+        let id = subject_key_id(&key.to_der())?;
+        Ok(Self { id: Identifier::write_key_id(&id), key: key.clone() })
     }
 }
 

@@ -13,7 +13,7 @@
 //!
 //! let mut rng = sealstone_mldsa::OsRandom;
 //! let bob = DecapsulationKey::generate(MlKem::MlKem768, &mut rng)?;
-//! let to_bob = cms::Recipient::key(&bob.encapsulation_key());
+//! let to_bob = cms::Recipient::key(&bob.encapsulation_key())?;
 //! let message = cms::encrypt(b"the harbour at nine", &[to_bob], cms::Cipher::Aes256Gcm, &mut rng)?;
 //! let opened = cms::Encrypted::from_der(&message)?.decrypt(&bob, None, cms::Accept::Authenticated)?;
 //! assert_eq!(opened.content(), b"the harbour at nine");

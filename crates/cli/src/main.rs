@@ -20,6 +20,8 @@ mod files;
 mod flags;
 mod https;
 mod issuer;
+mod jwk;
+mod jwks;
 mod jws;
 mod jwt;
 mod key;
@@ -72,6 +74,8 @@ enum Command {
     /// Make, look at and convert keys
     #[command(subcommand)]
     Key(key::Command),
+    /// Write a key in another form: PEM, DER, JWK, COSE_Key or raw
+    Convert(key::convert::Options),
     /// Sign a file
     Sign(sign::Options),
     /// Check a file's signature
@@ -91,6 +95,12 @@ enum Command {
     /// Make and check requests for certificates
     #[command(subcommand)]
     Csr(csr::Command),
+    /// Check, read and identify keys in JSON
+    #[command(subcommand)]
+    Jwk(jwk::Command),
+    /// Build, read, fetch and rotate sets of public keys
+    #[command(subcommand)]
+    Jwks(jwks::Command),
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
@@ -147,6 +157,7 @@ fn main() -> ExitCode {
 fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
     match command {
         Command::Key(command) => key::run(command, terminal),
+        Command::Convert(options) => key::convert::run(options, terminal),
         Command::Sign(options) => sign::run(&options, terminal),
         Command::Verify(options) => verify::run(&options, terminal),
         Command::Jwt(command) => jwt::run(command, terminal),
@@ -154,6 +165,8 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Cms(command) => cms::run(command, terminal),
         Command::Cert(command) => cert::run(command, terminal),
         Command::Csr(command) => csr::run(command, terminal),
+        Command::Jwk(command) => jwk::run(command, terminal),
+        Command::Jwks(command) => jwks::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),

@@ -9,6 +9,9 @@ mod disk;
 mod kill;
 mod mqtt;
 mod orders;
+mod pages;
+#[path = "../../mqtt/tests/peer.rs"]
+mod peer;
 mod races;
 mod real;
 mod serving;

@@ -42,12 +42,17 @@ transcripts! {
     cert
     client
     cms
+    composite
+    convert
     csr
     edges
     issuer
+    jwk
+    jwks
     jws
     jwt
     key
+    legacy
     mqtt
     mqtt_audit
     mqtt_simulate
@@ -125,20 +130,27 @@ impl Block {
 }
 
 /// A directory of its own, and what a shell in it sees of the world.
-struct Shell {
+pub(crate) struct Shell {
     directory: tempfile::TempDir,
     path: String,
 }
 
 impl Shell {
+    /// In a directory with the files of `files/`.
     fn new() -> Self {
-        let directory = tempfile::tempdir().unwrap();
+        let shell = Self::empty();
         for entry in fs::read_dir(format!("{HERE}/files")).unwrap() {
             let file = entry.unwrap().path();
-            let copy = directory.path().join(file.file_name().unwrap());
+            let copy = shell.directory.path().join(file.file_name().unwrap());
             fs::write(&copy, fs::read(&file).unwrap()).unwrap();
             fs::set_permissions(&copy, fs::Permissions::from_mode(0o600)).unwrap();
         }
+        shell
+    }
+
+    /// In a directory with nothing but one for what is temporary.
+    pub(crate) fn empty() -> Self {
+        let directory = tempfile::tempdir().unwrap();
         fs::create_dir(directory.path().join("tmp")).unwrap();
         let binary = Path::new(env!("CARGO_BIN_EXE_sealstone")).parent().unwrap().display().to_string();
         let path = format!("{binary}:{}", std::env::var("PATH").unwrap());
@@ -146,7 +158,7 @@ impl Shell {
     }
 
     /// Standard output, standard error behind `! `, and the exit code, in lines.
-    fn run(&self, script: &str) -> Vec<String> {
+    pub(crate) fn run(&self, script: &str) -> Vec<String> {
         let home = self.directory.path();
         let done = Command::new("sh")
             .args(["-c", &format!("umask 022\n{script}")])
@@ -173,7 +185,7 @@ impl Shell {
 }
 
 /// Whether the lines are as expected, with `...` for any lines.
-fn matches(expected: &[String], found: &[String]) -> bool {
+pub(crate) fn matches(expected: &[String], found: &[String]) -> bool {
     match expected.split_first() {
         None => found.is_empty(),
         Some((any, rest)) if any == "..." => (0..=found.len()).any(|skip| matches(rest, &found[skip..])),

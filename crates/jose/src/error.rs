@@ -44,6 +44,16 @@ pub enum Error {
         /// What is wrong there.
         problem: &'static str,
     },
+    /// Bytes are not CBOR, or CBOR that two readers could read differently: a label twice, a length of another form (RFC 8949
+    /// §5.6, RFC 9052 §9).
+    BadCbor {
+        /// The part or file.
+        place: &'static str,
+        /// Byte within it.
+        offset: usize,
+        /// What is wrong there.
+        problem: &'static str,
+    },
     /// Text is not JSON, or JSON that two readers could read differently: a member twice, too deep.
     BadJson {
         /// The part or file.
@@ -164,6 +174,11 @@ pub enum Error {
     },
     /// The token has its payload in it, given to a reader of detached ones (RFC 7515, Appendix F).
     NotDetached,
+    /// A COSE message that is not one signature over one content (RFC 9052 §4.2).
+    NotSign1 {
+        /// What it is.
+        found: String,
+    },
     /// The algorithm needs the whole message twice, so it cannot take it in pieces (RFC 8032 §5.1.6).
     NotStreamable {
         /// The algorithm.
@@ -227,6 +242,20 @@ pub enum Error {
         /// The key id.
         kid: String,
     },
+    /// The key set at an address cannot be had, and none is known from before that may still be believed.
+    Unreachable {
+        /// The address.
+        url: String,
+        /// What went wrong.
+        cause: String,
+    },
+    /// A key set is not fetched from such an address.
+    UrlRefused {
+        /// The address.
+        url: String,
+        /// Why.
+        reason: &'static str,
+    },
 }
 
 impl Error {
@@ -274,6 +303,9 @@ impl fmt::Display for Error {
             Self::BadBase64 { place, offset, problem } => {
                 write!(f, "{place}: bad base64url at character {offset}: {problem}")
             }
+            Self::BadCbor { place, offset, problem } => {
+                write!(f, "{place}: bad CBOR at byte {offset}: {problem}")
+            }
             Self::BadJson { place, line, column, problem } => {
                 write!(f, "{place}: bad JSON at line {line} column {column}: {problem}")
             }
@@ -310,6 +342,7 @@ impl fmt::Display for Error {
             }
             Self::NestedToken => f.write_str("the content is itself a token (`cty`), expected claims"),
             Self::NotDetached => f.write_str("the token has its payload in it, expected a detached one"),
+            Self::NotSign1 { found } => write!(f, "expected a COSE_Sign1, found {found}"),
             Self::NotStreamable { algorithm } => {
                 write!(f, "{algorithm} cannot sign a message in pieces: it reads it twice")
             }
@@ -338,6 +371,8 @@ impl fmt::Display for Error {
             Self::TooLarge { place, limit, found } => write!(f, "{place}: at most {limit}, found {found}"),
             Self::TypMismatch { expected, found } => mismatch(f, "typ", expected, found),
             Self::UnknownKid { kid } => write!(f, "no key of the set has the kid {kid}"),
+            Self::Unreachable { url, cause } => write!(f, "the key set at {url} cannot be fetched: {cause}"),
+            Self::UrlRefused { url, reason } => write!(f, "the address {url} is refused: {reason}"),
         }
     }
 }

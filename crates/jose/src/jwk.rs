@@ -242,6 +242,31 @@ impl JwkSet {
         self.keys.iter().find(|key| key.kid() == kid)
     }
 
+    /// The key of this thumbprint (RFC 7638), whatever its `kid` is.
+    pub fn by_thumbprint(&self, thumbprint: &str) -> Option<&PublicKey> {
+        // No other text is one: none of the keys is hashed for it.
+        (thumbprint.len() == b64::encoded_len(32))
+            .then(|| self.keys.iter().find(|key| key.thumbprint() == thumbprint))
+            .flatten()
+    }
+
+    /// The key that a token's `kid` means: the one of that id, or else of that thumbprint.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?.public().clone().with_kid("2026-11");
+    /// let set = JwkSet::new([key.clone()])?;
+    /// assert_eq!(set.find("2026-11"), Some(&key));
+    /// assert_eq!(set.find(key.thumbprint()), Some(&key));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn find(&self, kid: &str) -> Option<&PublicKey> {
+        self.by_kid(kid).or_else(|| self.by_thumbprint(kid))
+    }
+
     /// What was read but is not used, and why.
     pub fn ignored(&self) -> &[Ignored] {
         &self.ignored

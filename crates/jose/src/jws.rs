@@ -375,7 +375,7 @@ impl ReceivedHeader {
     /// Errors: `UnknownKid`, `AmbiguousKey`.
     fn key_in<'k>(&self, keys: &'k JwkSet) -> Result<&'k PublicKey, Error> {
         match self.kid() {
-            Some(kid) => keys.by_kid(kid).ok_or_else(|| Error::UnknownKid { kid: shown(kid) }),
+            Some(kid) => keys.find(kid).ok_or_else(|| Error::UnknownKid { kid: shown(kid) }),
             None => {
                 let fits = |key: &&PublicKey| key.algorithm().accepts(self.algorithm);
                 let mut candidates = keys.keys().iter().filter(fits);

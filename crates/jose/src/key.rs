@@ -18,6 +18,7 @@ use sealstone_mldsa::{
 use zeroize::{Zeroize as _, Zeroizing};
 
 use crate::alg::{Algorithm, Curve, Family, Padding};
+use crate::cose::Kid;
 use crate::error::Error;
 use crate::{jwk, rsa};
 
@@ -141,6 +142,10 @@ impl PrivateKey {
     #[must_use]
     pub fn with_kid(self, kid: &str) -> Self {
         Self { public: self.public.with_kid(kid), ..self }
+    }
+
+    pub(crate) fn with_given_kid(self, kid: Kid) -> Self {
+        Self { public: self.public.with_given_kid(kid), ..self }
     }
 
     /// The algorithm that it signs with.
@@ -282,7 +287,7 @@ impl fmt::Debug for PrivateKey {
 #[derive(Clone)]
 pub struct PublicKey {
     core: Arc<PublicCore>,
-    kid: Option<Arc<str>>,
+    kid: Option<Kid>,
 }
 
 struct PublicCore {
@@ -345,7 +350,17 @@ impl PublicKey {
     /// The same key under another key id.
     #[must_use]
     pub fn with_kid(self, kid: &str) -> Self {
-        Self { kid: Some(kid.into()), ..self }
+        self.with_given_kid(Kid::Text(kid.into()))
+    }
+
+    /// The same for what COSE calls it.
+    pub(crate) fn with_given_kid(self, kid: Kid) -> Self {
+        Self { kid: Some(kid), ..self }
+    }
+
+    /// What it was called, if it was.
+    pub(crate) fn given_kid(&self) -> Option<&Kid> {
+        self.kid.as_ref()
     }
 
     /// The algorithm that it checks.
@@ -353,9 +368,9 @@ impl PublicKey {
         self.core.algorithm
     }
 
-    /// The key id: the one it was given, or else the thumbprint.
+    /// The key id: the one it was given, or else the thumbprint; that also where it was given one in COSE that is no text.
     pub fn kid(&self) -> &str {
-        self.kid.as_deref().unwrap_or_else(|| self.thumbprint())
+        self.kid.as_ref().and_then(Kid::text).unwrap_or_else(|| self.thumbprint())
     }
 
     /// The SHA-256 thumbprint of RFC 7638 (members: RFC 7638 §3.2, RFC 8037 §2, RFC 9964 §6), computed once.

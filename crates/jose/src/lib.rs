@@ -37,6 +37,7 @@ mod alg;
 mod b64;
 #[cfg(feature = "composite")]
 pub mod composite;
+pub mod cose;
 mod error;
 mod json;
 mod jwk;
@@ -46,6 +47,7 @@ mod key;
 #[cfg(feature = "legacy")]
 pub mod legacy;
 pub mod mac;
+pub mod remote;
 mod rsa;
 pub mod size;
 

@@ -4,12 +4,14 @@
 mod cases;
 mod claims;
 mod composite;
+mod cose;
 mod detached;
 mod keys;
 mod legacy;
 mod mac;
 mod matrix;
 mod properties;
+mod remote;
 mod rsa;
 mod sets;
 mod sizes;
@@ -28,6 +30,15 @@ fn unb64(text: &str) -> Vec<u8> {
     URL_SAFE_NO_PAD.decode(text).unwrap()
 }
 
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    assert!(text.len().is_multiple_of(2), "{text}");
+    (0..text.len()).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
+}
+
 /// A token of exactly these bytes, with a signature that is good: whatever is wrong with it is elsewhere.
 fn signed(key: &PrivateKey, header: impl AsRef<[u8]>, payload: impl AsRef<[u8]>) -> String {
     let input = format!("{}.{}", b64(header), b64(payload));
@@ -43,6 +54,7 @@ fn kind(error: &Error) -> &'static str {
         Error::AmbiguousKey { .. } => "ambiguous key",
         Error::AudienceMismatch { .. } => "audience",
         Error::BadBase64 { .. } => "base64",
+        Error::BadCbor { .. } => "cbor",
         Error::BadJson { .. } => "json",
         Error::BadSignature => "signature",
         Error::ClaimMalformed { .. } => "claim malformed",
@@ -65,6 +77,7 @@ fn kind(error: &Error) -> &'static str {
         Error::NoneVerifies { .. } => "none verifies",
         Error::NotCompact { .. } => "not compact",
         Error::NotDetached => "not detached",
+        Error::NotSign1 { .. } => "not sign1",
         Error::NotStreamable { .. } => "not streamable",
         Error::NotYetValid { .. } => "not yet valid",
         Error::PrivateMember { .. } => "private member",
@@ -73,6 +86,8 @@ fn kind(error: &Error) -> &'static str {
         Error::TooOld { .. } => "too old",
         Error::TypMismatch { .. } => "typ",
         Error::UnknownKid { .. } => "unknown kid",
+        Error::Unreachable { .. } => "unreachable",
+        Error::UrlRefused { .. } => "url",
         _ => "other",
     }
 }

@@ -16,6 +16,19 @@ pub const DRAFT: &str = "draft-ietf-lamps-pq-composite-sigs-19";
 
 const PUBLIC_KEY: Tag = Tag { byte: 0x81, name: "the public key in [1]" };
 
+/// Reads a PEM block `PUBLIC KEY`.
+///
+/// # Errors
+/// As [`from_spki`].
+pub fn from_spki_pem(text: &str) -> Result<PublicKey, Error> {
+    from_spki(&pem::decode(text, "PUBLIC KEY")?.1)
+}
+
+/// Writes a PEM block `PUBLIC KEY`.
+pub fn to_spki_pem(key: &PublicKey) -> String {
+    pem::encode("PUBLIC KEY", &to_spki(key)).to_string()
+}
+
 /// Reads a SubjectPublicKeyInfo of a composite.
 ///
 /// # Errors

@@ -35,6 +35,7 @@ mod name;
 pub mod pbes2;
 mod pem;
 pub mod pkcs8;
+pub mod rsa;
 mod sec1;
 #[cfg(feature = "certificates")]
 pub mod sign;

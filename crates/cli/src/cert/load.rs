@@ -13,6 +13,7 @@ use sealstone_pki::{Certificate, pkcs8, spki};
 use crate::error::Error;
 use crate::files::{Readers, Source, Target};
 use crate::keyfile;
+use crate::password::{self, PasswordFile};
 use crate::terminal::Terminal;
 
 /// Larger than any key, and than a bundle of a thousand certificates.
@@ -90,7 +91,9 @@ pub(crate) fn signer(
 ) -> Result<Box<dyn Signer>, Error> {
     let name = source.name();
     let bytes = source.read(LIMIT)?;
-    if let Some(mode) = source.wide_mode() {
+    let encrypted = password::is_encrypted(&bytes);
+    let bytes = password::opened(&name, bytes, &PasswordFile::default())?;
+    if let Some(mode) = source.wide_mode().filter(|_| !encrypted) {
         terminal.warn(
             format_args!("{name} holds a private key and its mode {mode:04o} lets others in"),
             &format!("chmod 600 {name}"),

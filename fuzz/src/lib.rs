@@ -5,9 +5,11 @@
 //! needs a length; every other byte is the fuzzer's.
 
 mod cms;
+mod der;
 mod mqtt;
 
 pub use cms::cms;
+pub use der::der;
 pub use mqtt::{mqtt_command, mqtt_downlink, mqtt_envelope, mqtt_packet};
 
 use sealstone_mldsa::hazmat::sign_mu_with_rnd;
@@ -227,7 +229,7 @@ mod smoke {
     /// Every target on the committed corpus and on numbers of every length, without a fuzzer.
     #[test]
     fn targets_hold() {
-        let targets: [(&str, fn(&[u8])); 11] = [
+        let targets: [(&str, fn(&[u8])); 12] = [
             ("public_key", super::public_key),
             ("private_key", super::private_key),
             ("signature", super::signature),
@@ -235,6 +237,7 @@ mod smoke {
             ("differential", super::differential),
             ("batch", super::batch),
             ("cms", super::cms),
+            ("der", super::der),
             ("mqtt_command", super::mqtt_command),
             ("mqtt_downlink", super::mqtt_downlink),
             ("mqtt_envelope", super::mqtt_envelope),

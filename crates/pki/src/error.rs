@@ -50,6 +50,11 @@ pub enum Error {
         /// Which.
         parts: &'static str,
     },
+    /// A certificate's issuer cannot sign what was asked for.
+    Issuer {
+        /// Why not.
+        why: &'static str,
+    },
     /// The derivation of a key from a password would take less or more work than is allowed.
     Iterations {
         /// Fewest iterations.
@@ -230,6 +235,7 @@ impl fmt::Display for Error {
             }
             Self::Encrypted => f.write_str("the private key is encrypted"),
             Self::Inconsistent { parts } => write!(f, "the key contradicts itself: {parts}"),
+            Self::Issuer { why } => write!(f, "the issuer cannot sign this: {why}"),
             Self::Iterations { least, most, found } => {
                 write!(f, "expected {least} to {most} iterations of PBKDF2, found {found}")
             }

@@ -88,7 +88,7 @@ impl Names {
 /// What only the one who signs a certificate says.
 #[derive(Args)]
 pub(crate) struct Place {
-    /// How long it is valid, as in 90d [default: 365d, 3650d of an authority]
+    /// How long it is valid, as in 90d [default: 365d, 3650d of an authority, and no longer than its issuer]
     #[arg(long, value_name = "SPAN", value_parser = clock::parse_span)]
     valid_for: Option<Duration>,
     /// When its validity begins, as 2026-11-22 or 2026-11-22T04:00:00Z [default: now]
@@ -112,13 +112,20 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// The first and the last second.
-    pub(crate) fn validity(&self, is_authority: bool) -> Result<(i64, i64), Error> {
+    /// The first and the last second; if it is not said how long, no longer than until `end_of_issuer`.
+    pub(crate) fn validity(
+        &self,
+        is_authority: bool,
+        end_of_issuer: Option<i64>,
+    ) -> Result<(i64, i64), Error> {
         let days = if is_authority { 3650 } else { 365 };
         let span = self.valid_for.unwrap_or(Duration::from_secs(days * 86_400)).as_secs();
         let start = self.not_before.map_or_else(now, Ok)?;
         let end = i64::try_from(span).ok().and_then(|span| start.checked_add(span));
-        let end = end.filter(|_| span > 0);
+        let end = match (self.valid_for, end_of_issuer) {
+            (None, Some(limit)) if limit > start => end.map(|end| end.min(limit)),
+            _ => end.filter(|_| span > 0),
+        };
         end.map(|end| (start, end))
             .ok_or_else(|| Error::usage("a validity that never begins or never ends", "--valid-for 90d"))
     }

@@ -55,7 +55,8 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     let issuer = load::certificate(&options.ca)?;
     let key = signer(&Source::from(options.key.clone()), options.draft, terminal)?;
     let wanted = Subject::load(&options.request)?;
-    let (not_before, not_after) = options.place.validity(options.names.is_authority)?;
+    let (not_before, not_after) =
+        options.place.validity(options.names.is_authority, Some(issuer.not_after()))?;
     if not_after > issuer.not_after() {
         terminal.warn(
             format_args!("it would be valid for longer than its authority, until {}", words::time(not_after)),

@@ -56,7 +56,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             "`sealstone key generate` makes an ML-DSA key",
         );
     }
-    let (not_before, not_after) = options.place.validity(options.names.is_authority)?;
+    let (not_before, not_after) = options.place.validity(options.names.is_authority, None)?;
     let mut profile = options.names.profile();
     options.place.add_to(&mut profile);
     if options.ima {

@@ -91,18 +91,17 @@ impl CertificateBuilder {
     /// Signs it, about the public key `spki` (SubjectPublicKeyInfo), as `issuer`.
     ///
     /// # Errors
-    /// [`Error::Value`] for what RFC 5280 or RFC 9881 does not allow, also of the issuer; [`Error::Inconsistent`] if the
-    /// key is not the issuer's; [`Error::Provider`].
+    /// [`Error::Value`] for what RFC 5280 or RFC 9881 does not allow; [`Error::Issuer`] if the key is not the issuer's, or
+    /// the issuer may not sign it; [`Error::Provider`].
     pub fn issue(&self, spki: &[u8], issuer: &Certificate, key: &dyn Signer) -> Result<Certificate, Error> {
         check_issuer(issuer, key, KeyUsage::KEY_CERT_SIGN)?;
-        let refused = |what, expected| Err(Error::Value { what, expected });
         if !issuer.is_ca() {
-            return refused("a certificate by this issuer", "an authority, whose basicConstraints say cA");
+            return Err(Error::Issuer { why: "it is no authority, its basicConstraints do not say cA" });
         }
         let is_ca = self.profile.basic_constraints.is_some_and(|constraints| constraints.ca);
         let limit = issuer.extensions().basic_constraints.and_then(|constraints| constraints.path_len);
         if is_ca && limit == Some(0) {
-            return refused("an authority below this issuer", "an issuer whose path length is not 0");
+            return Err(Error::Issuer { why: "its path length is 0, so no authority may stand below it" });
         }
         let computed;
         let authority = match issuer.subject_key_id() {
@@ -204,15 +203,17 @@ fn check_signature_key(spki: &[u8], usage: Option<KeyUsage>) -> Result<(), Error
 /// The key is the issuer's, and may do this.
 pub(super) fn check_issuer(issuer: &Certificate, key: &dyn Signer, usage: KeyUsage) -> Result<(), Error> {
     if issuer.public_key() != key.spki() {
-        return Err(Error::Inconsistent { parts: "the private key is not that of the issuer's certificate" });
+        return Err(Error::Issuer { why: "the private key is not that of its certificate" });
     }
-    if issuer.key_usage().is_some_and(|allowed| !allowed.has(usage)) {
-        return Err(Error::Value {
-            what: "something by this issuer",
-            expected: "a key usage that allows it: keyCertSign for certificates, cRLSign for lists",
-        });
+    match issuer.key_usage() {
+        Some(allowed) if !allowed.has(usage) => Err(Error::Issuer {
+            why: match usage {
+                KeyUsage::CRL_SIGN => "its key usage is without cRLSign",
+                _ => "its key usage is without keyCertSign",
+            },
+        }),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// `SEQUENCE { tbs, algorithm, signature }`.

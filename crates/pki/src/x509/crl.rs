@@ -4,7 +4,7 @@
 use core::fmt;
 use std::collections::BTreeMap;
 
-use super::extension::{AuthorityKeyId, Extensions, oids};
+use super::extension::{Extensions, oids};
 use super::{Signed, read_serial};
 use crate::der::{self, Reader, Tag};
 use crate::error::Error;
@@ -294,9 +294,10 @@ impl CrlBuilder {
     /// Signs it as `issuer`.
     ///
     /// # Errors
-    /// [`Error::Value`] for what RFC 5280 does not allow, also of the issuer; [`Error::Inconsistent`] if the key is not
-    /// the issuer's; [`Error::Provider`].
+    /// [`Error::Value`] for what RFC 5280 does not allow; [`Error::Issuer`] if the key is not the issuer's, or the issuer
+    /// may not sign lists; [`Error::Provider`].
     pub fn sign(&self, issuer: &super::Certificate, key: &dyn crate::sign::Signer) -> Result<Crl, Error> {
+        use super::AuthorityKeyId;
         use super::write::{extension, sequence, time, unsigned};
         super::build::check_issuer(issuer, key, super::KeyUsage::CRL_SIGN)?;
         if self.next_update <= self.this_update {

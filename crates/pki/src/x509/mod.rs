@@ -2,6 +2,41 @@
 //! lists of those that were revoked (RFC 5280 §5).
 //!
 //! Reading a certificate verifies nothing: neither a signature nor a chain.
+//!
+//! ```
+//! # #[cfg(feature = "certificates")]
+//! # fn main() -> Result<(), sealstone_pki::Error> {
+//! use sealstone_mldsa::{Level, OsRandom};
+//! use sealstone_pki::sign::SigningKey;
+//! use sealstone_pki::x509::path::{self, Policy};
+//! use sealstone_pki::x509::{CertificateBuilder, Csr, Profile, Serial};
+//! use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo};
+//!
+//! let now = 1_800_000_000;
+//! let key = |seed: [u8; 32]| -> Result<SigningKey, Error> {
+//!     SigningKey::from_info(&PrivateKeyInfo::new(KeyAlgorithm::MlDsa(Level::MlDsa65), &seed, None)?)
+//! };
+//! let of = |subject: &str, profile: Profile| -> Result<CertificateBuilder, Error> {
+//!     let (not_before, not_after) = (now, now + 90 * 86_400);
+//!     let serial = Serial::random(&mut OsRandom)?;
+//!     Ok(CertificateBuilder { not_after, not_before, profile, serial, subject: subject.parse()? })
+//! };
+//! let (root_key, service_key) = (key([1; 32])?, key([2; 32])?);
+//! let root = of("CN=Root", Profile::authority(None))?.self_sign(&root_key)?;
+//!
+//! let request = Csr::new(&"CN=billing".parse()?, &Profile::default(), &service_key)?;
+//! request.verify()?;
+//! let leaf = of("CN=billing", Profile::end_entity())?.issue(request.public_key(), &root, &root_key)?;
+//!
+//! let anchors = [root];
+//! let path = path::verify(&leaf, &Policy::new(&anchors, now))?;
+//! assert_eq!(path.certificates.len(), 2);
+//! assert!(path::verify(&leaf, &Policy::new(&anchors, now - 1)).is_err());
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "certificates"))]
+//! # fn main() {}
+//! ```
 
 #[cfg(feature = "certificates")]
 mod build;

@@ -142,13 +142,13 @@ impl<'a> Search<'a, '_> {
                 self.note(path.len(), last, Refusal::TooLong { limit: MAX_DEPTH });
                 continue;
             }
-            if let Err(why) = self.step(path, issuer, is_trusted) {
-                if matches!(why, Refusal::TooMuchWork) {
-                    return Err(why);
+            match self.step(path, last, issuer, is_trusted) {
+                Ok(()) => {}
+                Err((_, why @ Refusal::TooMuchWork)) => return Err(why),
+                Err((at, why)) => {
+                    self.note(path.len(), at, why);
+                    continue;
                 }
-                let about_issuer = why.is_about_issuer();
-                self.note(path.len(), if about_issuer { issuer } else { last }, why);
-                continue;
             }
             path.push(issuer);
             if is_trusted || self.climb(path)? {
@@ -174,14 +174,37 @@ impl<'a> Search<'a, '_> {
         }
     }
 
-    /// Whether `issuer` may stand above the path, and did sign its last certificate. Cheap things first.
+    /// Whether `issuer` may stand above the path, and did sign its last certificate. Cheap things first. Errors: with
+    /// the certificate that is at fault.
     fn step(
         &mut self,
         path: &[&'a Certificate],
+        last: &'a Certificate,
         issuer: &'a Certificate,
         is_trusted: bool,
+    ) -> Result<(), (&'a Certificate, Refusal)> {
+        self.check_issuer(path, issuer, is_trusted).map_err(|why| (issuer, why))?;
+        if let Some(constraints) = &issuer.extensions().name_constraints {
+            for (depth, below) in path.iter().enumerate() {
+                // §6.1.3 (b): self-issued ones are exempt, but the first.
+                if depth == 0 || !below.is_self_issued() {
+                    names::check(below, constraints, &mut self.comparisons).map_err(|why| (*below, why))?;
+                }
+            }
+        }
+        let key = VerifyingKey::from_spki(issuer.public_key())
+            .map_err(|cause| (issuer, Refusal::Key(Box::new(cause))))?;
+        self.check_signature(last, &key).map_err(|why| (last, why))?;
+        self.check_revocation(last, issuer, &key).map_err(|why| (last, why))
+    }
+
+    /// What is asked of whoever signs certificates.
+    fn check_issuer(
+        &self,
+        path: &[&Certificate],
+        issuer: &Certificate,
+        is_trusted: bool,
     ) -> Result<(), Refusal> {
-        let Some(last) = path.last().copied() else { return Err(Refusal::NotTrusted) };
         self.check_any(issuer)?;
         check_authority(issuer, is_trusted)?;
         // §6.1.4 (l): self-issued certificates do not count.
@@ -192,24 +215,17 @@ impl<'a> Search<'a, '_> {
         {
             return Err(Refusal::PathLength { limit, found: between });
         }
-        if let Some(purpose) = &self.policy.purpose {
-            check_purpose(issuer, purpose)?;
+        match &self.policy.purpose {
+            Some(purpose) => check_purpose(issuer, purpose),
+            None => Ok(()),
         }
-        if let Some(constraints) = &issuer.extensions().name_constraints {
-            for (depth, below) in path.iter().enumerate() {
-                // §6.1.3 (b): self-issued ones are exempt, but the first.
-                if depth == 0 || !below.is_self_issued() {
-                    names::check(below, constraints, &mut self.comparisons)?;
-                }
-            }
-        }
-        let algorithm = last.signature_algorithm().map_err(|cause| Refusal::Signature(Box::new(cause)))?;
+    }
+
+    fn check_signature(&mut self, signed: &Certificate, key: &VerifyingKey) -> Result<(), Refusal> {
+        let algorithm = signed.signature_algorithm().map_err(|cause| Refusal::Signature(Box::new(cause)))?;
         self.check_algorithm(algorithm)?;
-        let key = VerifyingKey::from_spki(issuer.public_key())
-            .map_err(|cause| Refusal::IssuerKey(Box::new(cause)))?;
         self.spend()?;
-        last.verify_signature(&key).map_err(|cause| Refusal::Signature(Box::new(cause)))?;
-        self.check_revocation(last, issuer, &key)
+        signed.verify_signature(key).map_err(|cause| Refusal::Signature(Box::new(cause)))
     }
 
     fn spend(&mut self) -> Result<(), Refusal> {
@@ -324,7 +340,7 @@ fn check_authority(issuer: &Certificate, is_trusted: bool) -> Result<(), Refusal
     }
     match issuer.key_usage() {
         Some(usage) if !usage.has(KeyUsage::KEY_CERT_SIGN) => {
-            Err(Refusal::IssuerUsage { needed: KeyUsage::KEY_CERT_SIGN })
+            Err(Refusal::Usage { needed: KeyUsage::KEY_CERT_SIGN })
         }
         _ => Ok(()),
     }

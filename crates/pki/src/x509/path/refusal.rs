@@ -28,13 +28,6 @@ pub enum Refusal {
         /// The last second.
         since: i64,
     },
-    /// The issuer's key cannot be used.
-    IssuerKey(Box<Error>),
-    /// The issuer's key may not do this.
-    IssuerUsage {
-        /// What it would have to be allowed.
-        needed: KeyUsage,
-    },
     /// The key cannot be used.
     Key(Box<Error>),
     /// A list was asked for, and there is none of this issuer.
@@ -123,25 +116,6 @@ pub enum Refusal {
 }
 
 impl Refusal {
-    /// Whether it is the certificate above that is at fault.
-    pub(super) fn is_about_issuer(&self) -> bool {
-        matches!(
-            self,
-            Self::Draft
-                | Self::Expired { .. }
-                | Self::IssuerKey(_)
-                | Self::IssuerUsage { .. }
-                | Self::Key(_)
-                | Self::NoIssuerName
-                | Self::NotAuthority
-                | Self::NotYetValid { .. }
-                | Self::PathLength { .. }
-                | Self::Purpose { .. }
-                | Self::UnknownCritical { .. }
-                | Self::UsageOfSigner { .. }
-        )
-    }
-
     /// What the reader of the message could do, where that is known.
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
@@ -179,8 +153,6 @@ impl fmt::Display for Refusal {
                 f.write_str("a composite by draft-ietf-lamps-pq-composite-sigs-19, which is a draft")
             }
             Self::Expired { since } => write!(f, "expired at {}", Time(*since)),
-            Self::IssuerKey(cause) => write!(f, "the issuer's key: {cause}"),
-            Self::IssuerUsage { needed } => write!(f, "the issuer's key usage is without {needed}"),
             Self::Key(cause) => write!(f, "its key: {cause}"),
             Self::NoCrl => f.write_str("there is no revocation list of its issuer"),
             Self::NoIssuer { issuer } => write!(f, "its issuer is not at hand: {issuer}"),

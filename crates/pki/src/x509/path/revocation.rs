@@ -32,19 +32,18 @@ impl<'a> Search<'a, '_> {
         let (mut fresh, mut problem) = (false, None);
         for (index, crl) in policy.crls.iter().enumerate().filter(|(_, crl)| is_of(crl, issuer)) {
             match self.check_list(index, crl, issuer, key) {
-                Ok(()) => {}
+                Ok(()) => fresh = true,
                 Err(Refusal::TooMuchWork) => return Err(Refusal::TooMuchWork),
+                // A list that is too old still knows what was revoked by then.
+                Err(why @ Refusal::StaleCrl { .. }) => {
+                    problem.get_or_insert(why);
+                }
+                // One that cannot be trusted knows nothing.
                 Err(why) => {
                     problem.get_or_insert(why);
-                    // A list that is too old still knows what was revoked by then; one that cannot be trusted knows
-                    // nothing.
-                    if !matches!(problem, Some(Refusal::StaleCrl { .. })) {
-                        continue;
-                    }
+                    continue;
                 }
             }
-            let is_fresh = is_fresh(crl, policy.now);
-            fresh |= is_fresh;
             if let Some(entry) = crl.find(certificate.serial()) {
                 return Err(Refusal::Revoked { date: entry.date, reason: entry.reason });
             }

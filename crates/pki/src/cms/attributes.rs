@@ -3,6 +3,7 @@
 use super::digest::DigestAlgorithm;
 use super::error::Error;
 use super::oid;
+use super::signed::limit;
 use super::time;
 use crate::der::{self, Reader, Tag};
 
@@ -24,6 +25,9 @@ struct Protection {
     digest: Vec<u8>,
     signature: Vec<u8>,
 }
+
+/// Most attributes of a signer: each is compared with all before it.
+const MAX_ATTRIBUTES: usize = 128;
 
 const SIGNATURE: Tag = Tag { byte: 0xa1, name: "the signature algorithm in [1]" };
 
@@ -83,6 +87,7 @@ impl SignedAttributes {
                 return Err(Error::AttributeTwice { attribute: oid::attribute(name) });
             }
             seen.push(name);
+            limit("signed attributes", MAX_ATTRIBUTES, seen.len())?;
             let values = attribute.take(der::SET)?;
             attribute.end()?;
             found.take(name, values)?;

@@ -24,6 +24,11 @@ const NULL: Tag = Tag { byte: 0x05, name: "NULL" };
 /// rsaEncryption, 1.2.840.113549.1.1.1: RFC 3370 §3.2 lets it name the signature, and the digest says the rest.
 const RSA_ENCRYPTION: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 
+/// Most bytes of a key identifier or a serial number: no certificate has longer ones.
+const MAX_ID: usize = 64;
+/// Most bytes of an issuer and a serial number: as many as of a certificate.
+const MAX_ISSUER: usize = 65_536;
+
 /// A SignedData that has been taken apart, and of which nothing is known: no signature has been checked.
 ///
 /// The content is not shown before one is.
@@ -74,11 +79,15 @@ impl Identifier {
     /// Reads the choice.
     pub(super) fn read(fields: &mut Reader<'_>) -> Result<Self, Error> {
         if let Some(id) = fields.take_optional(KEY_ID)? {
-            return Ok(Self::KeyId(id.rest().to_vec()));
+            let id = id.rest().to_vec();
+            limit("bytes of a key identifier", MAX_ID, id.len())?;
+            return Ok(Self::KeyId(id));
         }
         let mut parts = fields.take(der::SEQUENCE)?;
+        limit("bytes of an issuer", MAX_ISSUER, parts.clone().rest().len())?;
         let issuer = Name::read(parts.take(der::SEQUENCE)?)?;
         let serial = parts.take(der::INTEGER)?.rest().to_vec();
+        limit("bytes of a serial number", MAX_ID, serial.len())?;
         parts.end()?;
         Ok(Self::IssuerAndSerial { issuer, serial })
     }

@@ -252,6 +252,16 @@ fn attributes() {
             "the signed attribute 1.2.3 stands twice",
         ),
         (
+            "too many attributes",
+            Box::new(|case| {
+                let mut attributes = case.attributes();
+                attributes.extend((0..125).map(|arc| attribute(&format!("1.2.{arc}"), &[])));
+                attributes.sort();
+                case.sign(&attributes);
+            }),
+            "signed attributes: expected at most 128, found 129",
+        ),
+        (
             "no attribute at all",
             Box::new(|case| case.sign(&[])),
             "the signed attribute content-type is missing",
@@ -334,7 +344,7 @@ fn attributes_are_not_content() {
 #[test]
 fn structure() {
     type Change = fn(&mut Case);
-    let cases: [(&str, Change, &str); 46] = [
+    let cases: [(&str, Change, &str); 48] = [
         (
             "another kind",
             |case| *case.tree.at(&[0]) = Node::parse(&oid(DATA)),
@@ -446,6 +456,19 @@ fn structure() {
             "another issuer",
             |case| *case.info(1).at(&[0, 0, 0, 1]).content() = b"someone".to_vec(),
             "the signer is not trusted",
+        ),
+        (
+            "a long serial number",
+            |case| case.info(1).at(&[1]).content().resize(65, 1),
+            "at most 64, found 65",
+        ),
+        (
+            "a long key identifier",
+            |case| {
+                *case.info(0).content() = vec![3];
+                *case.info(1) = Node::parse(&tlv(0x80, &[7; 65]));
+            },
+            "at most 64, found 65",
         ),
         (
             "an unknown key identifier",

@@ -86,21 +86,21 @@ enum Command {
     /// Sign and check files as JSON Web Signatures: detached, or in JSON
     #[command(subcommand)]
     Jws(jws::Command),
-    /// Sign, check, encrypt and decrypt messages in CMS, as other programs exchange them
-    #[command(subcommand)]
-    Cms(cms::Command),
-    /// Make, issue, read, check and revoke certificates
-    #[command(subcommand)]
-    Cert(cert::Command),
-    /// Make and check requests for certificates
-    #[command(subcommand)]
-    Csr(csr::Command),
     /// Check, read and identify keys in JSON
     #[command(subcommand)]
     Jwk(jwk::Command),
     /// Build, read, fetch and rotate sets of public keys
     #[command(subcommand)]
     Jwks(jwks::Command),
+    /// Make, issue, read, check and revoke certificates
+    #[command(subcommand)]
+    Cert(cert::Command),
+    /// Make and check requests for certificates
+    #[command(subcommand)]
+    Csr(csr::Command),
+    /// Sign, check, encrypt and decrypt messages in CMS, as other programs exchange them
+    #[command(subcommand)]
+    Cms(cms::Command),
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
@@ -162,11 +162,11 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Verify(options) => verify::run(&options, terminal),
         Command::Jwt(command) => jwt::run(command, terminal),
         Command::Jws(command) => jws::run(command, terminal),
-        Command::Cms(command) => cms::run(command, terminal),
-        Command::Cert(command) => cert::run(command, terminal),
-        Command::Csr(command) => csr::run(command, terminal),
         Command::Jwk(command) => jwk::run(command, terminal),
         Command::Jwks(command) => jwks::run(command, terminal),
+        Command::Cert(command) => cert::run(command, terminal),
+        Command::Csr(command) => csr::run(command, terminal),
+        Command::Cms(command) => cms::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),

@@ -205,8 +205,11 @@ impl Subject {
             if let Ok(key) = EncapsulationKey::from_pem(text) {
                 return Ok(Self::Key(key.to_der()));
             }
-            let key = spki::from_pem(text).map_err(|cause| refused(&name, &cause))?;
-            return Ok(Self::Key(spki::to_der(&key)));
+            return match (spki::from_pem(text), composite::from_spki_pem(text)) {
+                (Ok(key), _) => Ok(Self::Key(spki::to_der(&key))),
+                (_, Ok(key)) => Ok(Self::Key(composite::to_spki(&key))),
+                (Err(cause), _) => Err(refused(&name, &cause)),
+            };
         }
         if bytes.starts_with(b"-----BEGIN PRIVATE KEY-----") {
             return Err(Error::key(

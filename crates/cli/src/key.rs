@@ -12,6 +12,7 @@ use serde_json::json;
 
 use crate::error::Error;
 use crate::files::{Source, Target};
+use crate::key_password;
 use crate::keyfile::Format;
 use crate::keyfile::any::{AnyAlgorithm, AnyKey, Gates};
 use crate::terminal::Terminal;
@@ -25,6 +26,10 @@ pub(crate) enum Command {
     Show(show::Options),
     /// Write a key in another form (the same as `sealstone convert`)
     Convert(convert::Options),
+    /// Put a private key under a password
+    Encrypt(key_password::Encrypt),
+    /// Take the password of a private key away
+    Decrypt(key_password::Decrypt),
     /// Print a key's thumbprint (RFC 7638), which is its default key id
     Thumbprint(Thumbprint),
 }
@@ -52,6 +57,8 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
         Command::Generate(options) => generate::run(options, terminal),
         Command::Show(options) => show::run(options, terminal),
         Command::Convert(options) => convert::run(options, terminal),
+        Command::Encrypt(options) => key_password::encrypt(&options, terminal),
+        Command::Decrypt(options) => key_password::decrypt(&options, terminal),
         Command::Thumbprint(options) => thumbprint(options, terminal),
     }
 }

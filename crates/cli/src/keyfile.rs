@@ -14,6 +14,7 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 use crate::files::Source;
 use crate::keyfile::any::{AnyAlgorithm, AnyKey, Gates};
+use crate::password::{self, PasswordFile};
 use crate::terminal::Terminal;
 
 /// Larger than any key in any form, and than a key set of 512 keys.
@@ -89,8 +90,12 @@ impl Key {
 fn load(source: &Source, gates: Gates, elsewhere: &str, terminal: &mut Terminal) -> Result<AnyKey, Error> {
     let name = source.name();
     let bytes = source.read(LIMIT)?;
+    let encrypted = password::is_encrypted(&bytes);
+    let bytes = password::opened(&name, bytes, &PasswordFile::default())?;
     let key = parse(&name, &bytes, gates, elsewhere, terminal)?;
-    warn_of_mode(&key, source, terminal);
+    if !encrypted {
+        warn_of_mode(&key, source, terminal);
+    }
     Ok(key)
 }
 

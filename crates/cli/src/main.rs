@@ -13,6 +13,7 @@ mod cert;
 mod client;
 mod client_auth;
 mod clock;
+mod cms;
 mod csr;
 mod error;
 mod files;
@@ -24,10 +25,12 @@ mod jwks;
 mod jws;
 mod jwt;
 mod key;
+mod key_password;
 mod keyfile;
 mod manual;
 mod message;
 mod mqtt;
+mod password;
 mod quickstart;
 mod serve;
 mod sign;
@@ -96,6 +99,9 @@ enum Command {
     /// Make and check requests for certificates
     #[command(subcommand)]
     Csr(csr::Command),
+    /// Sign, check, encrypt and decrypt messages in CMS, as other programs exchange them
+    #[command(subcommand)]
+    Cms(cms::Command),
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
@@ -164,6 +170,7 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Jwks(command) => jwks::run(command, terminal),
         Command::Cert(command) => cert::run(command, terminal),
         Command::Csr(command) => csr::run(command, terminal),
+        Command::Cms(command) => cms::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
         Command::Tree(command) => tree::run(command, terminal),
         Command::Serve(options) => serve::run(&options),

@@ -34,6 +34,7 @@ macro_rules! pages {
 
 pages! {
     certificates
+    cms
     from_jwt_pq
     jose
 }

@@ -41,6 +41,7 @@ transcripts! {
     backup
     cert
     client
+    cms
     composite
     convert
     csr

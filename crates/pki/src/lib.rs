@@ -23,11 +23,17 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+#[cfg(feature = "certificates")]
+pub mod cms;
 #[cfg(feature = "composite")]
 pub mod composite;
 pub mod der;
 mod error;
+#[cfg(feature = "certificates")]
+pub mod ml_kem;
 mod name;
+#[cfg(feature = "certificates")]
+pub mod pbes2;
 mod pem;
 pub mod pkcs8;
 pub mod rsa;

@@ -63,7 +63,7 @@ pub(crate) fn decode_large<'t>(
                 return Err(refused("the block is empty"));
             }
             return match label {
-                "ENCRYPTED PRIVATE KEY" => Err(Error::Encrypted),
+                "ENCRYPTED PRIVATE KEY" if label != expected => Err(Error::Encrypted),
                 _ if expected.split(" or ").any(|allowed| allowed == label) => Ok((label, out)),
                 _ => Err(Error::PemLabel { expected, found: label.to_owned() }),
             };

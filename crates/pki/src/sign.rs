@@ -115,6 +115,16 @@ impl SigningKey {
     }
 }
 
+impl SigningKey {
+    /// The engine's key, for messages that come in pieces.
+    pub(crate) fn ml_dsa(&self) -> Option<&any::ExpandedSigningKey> {
+        match &self.inner {
+            Private::MlDsa(key) => Some(key),
+            _ => None,
+        }
+    }
+}
+
 impl Signer for SigningKey {
     fn algorithm(&self) -> SignatureAlgorithm {
         self.algorithm()
@@ -308,6 +318,16 @@ impl VerifyingKey {
                 bad(by.verify_sig(key, message, signature).is_ok())
             }
             _ => Err(Error::AlgorithmMismatch { key: self.algorithm_name(), signature: algorithm.name() }),
+        }
+    }
+}
+
+impl VerifyingKey {
+    /// The engine's key, for messages that come in pieces.
+    pub(crate) fn ml_dsa(&self) -> Option<(&any::ExpandedVerifyingKey, sealstone_mldsa::Level)> {
+        match &*self.inner {
+            Public::MlDsa(key, level) => Some((key, *level)),
+            _ => None,
         }
     }
 }

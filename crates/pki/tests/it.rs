@@ -3,6 +3,7 @@
 
 mod certificates;
 mod chains;
+mod cms;
 mod issuing;
 mod known;
 mod names;

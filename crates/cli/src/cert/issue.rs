@@ -3,7 +3,8 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use sealstone_pki::x509::{CertificateBuilder, Profile};
+use sealstone_pki::ml_kem::EncapsulationKey;
+use sealstone_pki::x509::{CertificateBuilder, KeyUsage, Profile};
 
 use super::load::{self, Form, Out, Subject, signer};
 use super::new::{chosen_serial, made};
@@ -19,6 +20,7 @@ Examples:
   sealstone cert issue --ca root.crt --key root.pem billing.csr --out billing.crt
   sealstone cert issue --ca root.crt --key root.pem --authority --path-len 0 middle.csr --out middle.crt
   sealstone cert issue --ca root.crt --key root.pem --subject CN=billing --dns billing.example.org my.pub.pem
+  sealstone cert issue --ca root.crt --key root.pem --subject CN=bob bob.pub.pem --out bob.crt     for `cms encrypt`
 
 A request must be signed by the key that it is about; its subject and names are granted unless others \
 are given, and what it says about itself otherwise (to be an authority, key uses, purposes) is not \
@@ -81,6 +83,10 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             (Some(request.subject().clone()), request.public_key())
         }
     };
+    // RFC 9935 §5: a key for encapsulation is for nothing else.
+    if !options.names.says_key_usage() && EncapsulationKey::from_der(public_key).is_ok() {
+        profile.key_usage = Some(KeyUsage::KEY_ENCIPHERMENT);
+    }
     if let Some(given) = &options.names.subject {
         subject = Some(given.clone());
     }

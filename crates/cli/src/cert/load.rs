@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, ValueEnum};
 use sealstone_jose::PrivateKey;
 use sealstone_pki::composite::{self, CompositeKey};
+use sealstone_pki::ml_kem::EncapsulationKey;
 use sealstone_pki::sign::{Signer, SigningKey};
 use sealstone_pki::x509::{Crl, Csr};
 use sealstone_pki::{Certificate, pkcs8, spki};
@@ -12,6 +13,7 @@ use sealstone_pki::{Certificate, pkcs8, spki};
 use crate::error::Error;
 use crate::files::{Readers, Source, Target};
 use crate::keyfile;
+use crate::password::{self, PasswordFile};
 use crate::terminal::Terminal;
 
 /// Larger than any key, and than a bundle of a thousand certificates.
@@ -89,7 +91,9 @@ pub(crate) fn signer(
 ) -> Result<Box<dyn Signer>, Error> {
     let name = source.name();
     let bytes = source.read(LIMIT)?;
-    if let Some(mode) = source.wide_mode() {
+    let encrypted = password::is_encrypted(&bytes);
+    let bytes = password::opened(&name, bytes, &PasswordFile::default())?;
+    if let Some(mode) = source.wide_mode().filter(|_| !encrypted) {
         terminal.warn(
             format_args!("{name} holds a private key and its mode {mode:04o} lets others in"),
             &format!("chmod 600 {name}"),
@@ -198,6 +202,9 @@ impl Subject {
         let (name, bytes) = (source.name(), source.read(LIMIT)?);
         if bytes.starts_with(b"-----BEGIN PUBLIC KEY-----") {
             let text = text(&name, &bytes)?;
+            if let Ok(key) = EncapsulationKey::from_pem(text) {
+                return Ok(Self::Key(key.to_der()));
+            }
             return match (spki::from_pem(text), composite::from_spki_pem(text)) {
                 (Ok(key), _) => Ok(Self::Key(spki::to_der(&key))),
                 (_, Ok(key)) => Ok(Self::Key(composite::to_spki(&key))),

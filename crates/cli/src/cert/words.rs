@@ -1,6 +1,7 @@
 //! Certificates in words, and in JSON.
 
 use sealstone_jose::UnixSeconds;
+use sealstone_pki::ml_kem::EncapsulationKey;
 use sealstone_pki::x509::{Extensions, oids};
 use sealstone_pki::{Certificate, KeyAlgorithm, composite, spki};
 use serde_json::{Value, json};
@@ -31,6 +32,9 @@ pub(crate) fn key_words(spki_der: &[u8]) -> (String, &'static str) {
     if let Ok((modulus, _)) = spki::rsa_from_der(spki_der) {
         let bits = 8 * modulus.len() - modulus.first().map_or(0, |first| first.leading_zeros() as usize);
         return (format!("RSA of {bits} bits"), "not post-quantum");
+    }
+    if let Ok(key) = EncapsulationKey::from_der(spki_der) {
+        return (key.algorithm().to_string(), "post-quantum, for encryption");
     }
     match composite::from_spki(spki_der) {
         Ok(key) => (key.algorithm().to_string(), "post-quantum and classical in one, a draft"),

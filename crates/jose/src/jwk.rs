@@ -345,7 +345,7 @@ pub(crate) fn write_object(members: &[(&'static str, String)], out: &mut String)
         out.push_str(if index == 0 { "{\"" } else { ",\"" });
         out.push_str(name);
         out.push_str("\":");
-        out.push_str(&Value::String(value.clone()).to_string());
+        json::quote(value, out);
     }
     out.push('}');
 }

@@ -8,7 +8,7 @@ use sealstone_jose::{Algorithm, Error, PrivateKey, PublicKey, composite, cose};
 use sealstone_mldsa::{Context, any};
 use serde_json::Value;
 
-use crate::{assert_refused, hex, unhex};
+use crate::{Row, assert_refused, hex, row, unhex};
 
 fn folder(name: &str) -> Option<PathBuf> {
     let beside = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../../shared/vectors");
@@ -464,6 +464,17 @@ pub(crate) fn message_cases(key: &PrivateKey) -> Vec<(String, Vec<u8>, &'static 
         ("a header of 9 kB", with(&format!("a2 01OWN 05 592328{}", "aa".repeat(9_000)), "a0"), "too large"),
     ];
     cases.into_iter().map(|(name, bytes, expected)| (name.to_owned(), bytes, expected)).collect()
+}
+
+pub(crate) fn rows() -> Vec<Row> {
+    let key = PrivateKey::generate(Algorithm::MlDsa44).unwrap();
+    let keys = key_cases().into_iter().map(|(name, bytes, expected)| {
+        row("COSE_Key", &name, expected, PublicKey::from_cose(&bytes).map(drop))
+    });
+    let read = |bytes: &[u8]| Unverified::parse(bytes)?.verify(key.public()).map(drop);
+    let messages = message_cases(&key).into_iter();
+    keys.chain(messages.map(|(name, bytes, expected)| row("COSE_Sign1", &name, expected, read(&bytes))))
+        .collect()
 }
 
 #[test]

@@ -15,7 +15,7 @@ use sealstone_jose::jws::{self, Header};
 use sealstone_jose::remote::{Builder, Cache, Client, Lifetime, Outcome, Policy, Step, Ticket, address};
 use sealstone_jose::{Algorithm, Error, JwkSet, PrivateKey, UnixSeconds};
 
-use crate::assert_refused;
+use crate::{Row, assert_refused, row};
 
 const NOW: UnixSeconds = UnixSeconds(1_800_000_000);
 
@@ -595,9 +595,8 @@ fn servers_that_are_not_trusted() {
     assert_eq!(server.requests(), 0, "no request was made");
 }
 
-#[test]
-fn urls_that_are_refused() {
-    for url in [
+pub(crate) fn rows() -> Vec<Row> {
+    let urls = [
         "",
         "jwks.json",
         "http://id.example/jwks",
@@ -614,10 +613,21 @@ fn urls_that_are_refused() {
         "data:application/json,{}",
         "unix:/run/x",
         "https://id.example\r\nX: y/",
-    ] {
-        let outcome = Client::builder(url).roots(b"").build().map(|_| ());
-        assert_refused(url, outcome, "url");
-    }
+    ];
+    let build = |url: &&str| {
+        row(
+            "address of a key set",
+            &format!("{url:?}"),
+            "url",
+            Client::builder(url).roots(b"").build().map(drop),
+        )
+    };
+    urls.iter().map(build).collect()
+}
+
+#[test]
+fn urls_that_are_refused() {
+    rows().iter().for_each(Row::check);
     let outcome = Client::builder("https://id.example/").roots(b"").build().map(|_| ());
     assert_refused("no authority", outcome, "unreachable");
 }

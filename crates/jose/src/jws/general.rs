@@ -91,6 +91,11 @@ impl General {
     pub fn parse(text: &str) -> Result<Self, Error> {
         check_size("document", MAX_DOCUMENT, text.len())?;
         let members = json::object("document", text.as_bytes())?;
+        // RFC 7516 §9: what tells a JWE in JSON from a JWS.
+        if members.contains_key("ciphertext") {
+            let reason = "this is an encrypted document (RFC 7516 §7.2), which no signature covers";
+            return Err(Error::HeaderRefused { member: "ciphertext", reason });
+        }
         let entries: Vec<&Map<String, Value>> = match members.get("signatures") {
             None => vec![&members],
             Some(Value::Array(entries)) => {

@@ -10,6 +10,8 @@ mod kill;
 mod mqtt;
 mod orders;
 mod pages;
+#[path = "../../mqtt/tests/peer.rs"]
+mod peer;
 mod races;
 mod real;
 mod serving;

@@ -1,21 +1,20 @@
 //! Announced keys, commands and templates, with the command: what an operator types, and a gateway that is killed.
 
 use std::fs;
-use std::io::{Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
 use sealstone_mldsa::{Level, OsRandom, any::SigningKey};
-use sealstone_mqtt::gateway::wire::{Packet, Properties, Publish, Qos, Version};
+use sealstone_mqtt::gateway::wire::{Packet, Properties, Publish, Qos};
 use sealstone_mqtt::keyring::{Announcement, Confirmation};
 use sealstone_mqtt::open::Envelope;
-use sealstone_mqtt::packet::packet_len;
 use sealstone_mqtt::provision::Provision;
 use sealstone_mqtt::{Form, KeyId, Keyed, Message, Number, Topic, UnixMillis, seal};
 
 use crate::mqtt::{Started, connect, gateway, mosquitto, sealstone};
+use crate::peer::Peer;
 
 const KEY: &str = "device/7/critical/key";
 const ANSWER: &str = "device/7/critical/key/confirmed";
@@ -100,23 +99,15 @@ fn opened(folder: &Path, answer: &Publish) -> (Confirmation, Number) {
 }
 
 /// A broker of ours, which takes one packet at a time, so that a test decides what was published.
-struct Peer {
-    stream: TcpStream,
-    buffer: Vec<u8>,
-}
-
 impl Peer {
     fn welcome(listener: &TcpListener, session_present: bool) -> Self {
         let stream = listener.accept().unwrap().0;
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        let mut peer = Peer { stream, buffer: Vec::new() };
+        let mut peer = Peer::over(stream);
         assert!(matches!(peer.read(), Packet::Connect(_)));
         let properties = Box::new(Properties { receive_maximum: Some(1), ..Properties::default() });
         peer.send(Packet::ConnAck { session_present, code: 0, properties });
-        match peer.read() {
-            Packet::Subscribe { id, .. } => peer.send(Packet::SubAck { id, codes: vec![1] }),
-            other => panic!("{other:?}"),
-        }
+        peer.subscribed();
         peer
     }
 
@@ -142,28 +133,6 @@ impl Peer {
         self.send(Packet::PubRec { id, reason: 0 });
         assert_eq!(self.read(), Packet::PubRel { id, reason: 0 });
         self.send(Packet::PubComp { id, reason: 0 });
-    }
-
-    fn send(&mut self, packet: Packet) {
-        let mut bytes = Vec::new();
-        packet.emit(Version::V5, &mut bytes).unwrap();
-        self.stream.write_all(&bytes).unwrap();
-    }
-
-    fn read(&mut self) -> Packet {
-        loop {
-            if let Some(len) = packet_len(&self.buffer).unwrap()
-                && let Some(bytes) = self.buffer.get(..len)
-            {
-                let packet = Packet::parse(Version::V5, bytes).unwrap();
-                self.buffer.drain(..len);
-                return packet;
-            }
-            let mut piece = [0; 4096];
-            let count = self.stream.read(&mut piece).expect("the gateway says nothing");
-            assert!(count > 0, "the gateway left");
-            self.buffer.extend(&piece[..count]);
-        }
     }
 }
 

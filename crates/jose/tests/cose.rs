@@ -550,3 +550,14 @@ fn private_keys_that_are_refused() {
     assert!(error.to_string().contains("expanded"), "{error}");
     assert!(matches!(error, Error::KeyMalformed { member: "priv", .. }));
 }
+
+/// Arrays within arrays: each may be long, all together would take thirty times the text in memory.
+#[test]
+fn a_text_of_too_many_items_is_refused_before_they_are_kept() {
+    let thousand = [&[0x99, 0x03, 0xe8][..], &[0; 1000]].concat();
+    let message = [&[0x85][..], &thousand.repeat(5)].concat();
+    let refusal = cose::Unverified::parse(&message).unwrap_err();
+    let Error::BadCbor { problem, offset, .. } = refusal else { panic!("{refusal}") };
+    assert_eq!(problem, "more than 4096 items in all");
+    assert!(offset > 4000 && offset < message.len(), "{offset}");
+}

@@ -1,7 +1,8 @@
 //! Payloads and detached signatures on `<topic>/$sig`: what belongs together passes once, and nothing else does.
 
 use crate::broker::{Mosquitto, client, message};
-use crate::hostile::{Peer, listener, number};
+use crate::hostile::{listener, number};
+use crate::peer::Peer;
 use crate::place::{Running, config, devices, sealed};
 use sealstone_mldsa::Level;
 use sealstone_mqtt::Form;

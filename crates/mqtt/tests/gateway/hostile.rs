@@ -1,29 +1,23 @@
 //! A broker of ours that does what brokers must not do, and a network that breaks where it hurts.
 
+use crate::peer::Peer;
 use crate::place::{Running, config, devices, sealed};
 use sealstone_mldsa::Level;
-use sealstone_mqtt::gateway::wire::{Packet, Properties, Publish, Qos, Version};
-use sealstone_mqtt::packet::packet_len;
+use sealstone_mqtt::gateway::wire::{Packet, Properties, Publish, Qos};
 use sealstone_mqtt::{Form, Number};
 use std::collections::BTreeMap;
 use std::io::{Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::time::Duration;
 
 const TOPIC: &str = "device/44/telemetry/temp";
-
-/// The broker's end of a connection.
-pub(crate) struct Peer {
-    stream: TcpStream,
-    buffer: Vec<u8>,
-}
 
 impl Peer {
     /// Lets the gateway in, with or without the session of before.
     pub(crate) fn accept(listener: &TcpListener, session_present: bool) -> Self {
         let stream = listener.accept().unwrap().0;
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        let mut peer = Peer { stream, buffer: Vec::new() };
+        let mut peer = Peer::over(stream);
         let connect = peer.read();
         assert!(matches!(&connect, Packet::Connect(connect) if !connect.clean_start), "{connect:?}");
         peer.send(Packet::ConnAck { session_present, code: 0, properties: Box::default() });
@@ -33,39 +27,14 @@ impl Peer {
     /// The same, and confirms the subscription.
     pub(crate) fn welcome(listener: &TcpListener, session_present: bool) -> Self {
         let mut peer = Self::accept(listener, session_present);
-        match peer.read() {
-            Packet::Subscribe { id, .. } => peer.send(Packet::SubAck { id, codes: vec![1] }),
-            other => panic!("{other:?}"),
-        }
+        peer.subscribed();
         peer
-    }
-
-    pub(crate) fn send(&mut self, packet: Packet) {
-        let mut bytes = Vec::new();
-        packet.emit(Version::V5, &mut bytes).unwrap();
-        self.stream.write_all(&bytes).unwrap();
     }
 
     pub(crate) fn deliver(&mut self, id: u16, dup: bool, topic: &str, payload: &[u8]) {
         let (topic, payload) = (topic.to_owned(), payload.to_owned());
         let publish = Publish { dup, qos: Qos::AtLeastOnce, id, topic, payload, ..Publish::default() };
         self.send(Packet::Publish(Box::new(publish)));
-    }
-
-    pub(crate) fn read(&mut self) -> Packet {
-        loop {
-            if let Some(len) = packet_len(&self.buffer).unwrap()
-                && let Some(bytes) = self.buffer.get(..len)
-            {
-                let packet = Packet::parse(Version::V5, bytes).unwrap();
-                self.buffer.drain(..len);
-                return packet;
-            }
-            let mut piece = [0; 4096];
-            let count = self.stream.read(&mut piece).expect("the gateway says nothing");
-            assert!(count > 0, "the gateway left");
-            self.buffer.extend(&piece[..count]);
-        }
     }
 
     /// The next packet, which is a publication.

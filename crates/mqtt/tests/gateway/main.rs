@@ -10,6 +10,8 @@ mod learned;
 mod negative;
 mod orders;
 mod page;
+#[path = "../peer.rs"]
+mod peer;
 mod place;
 mod restarts;
 mod second;

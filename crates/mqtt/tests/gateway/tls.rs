@@ -1,6 +1,7 @@
 //! TLS to the broker: whom the gateway trusts, who it is, and two threads on one connection.
 
 use crate::broker::{Mosquitto, message, options};
+use crate::peer::Peer;
 use crate::place::{Running, config_with, devices, sealed};
 use rcgen::{BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use rustls::pki_types::pem::PemObject;
@@ -11,11 +12,9 @@ use sealstone_mqtt::gateway::client::Client;
 use sealstone_mqtt::gateway::config::{Broker, Config, Tls};
 use sealstone_mqtt::gateway::link::Options;
 use sealstone_mqtt::gateway::wire::{Packet, Publish, Qos, Version};
-use sealstone_mqtt::packet::packet_len;
 use sealstone_mqtt::{Form, Number};
 use std::collections::BTreeMap;
 use std::fs;
-use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -243,13 +242,8 @@ fn files_and_names_that_cannot_be_used() {
 }
 
 /// A broker of ours under TLS.
-struct Peer {
-    stream: StreamOwned<ServerConnection, TcpStream>,
-    buffer: Vec<u8>,
-}
-
-impl Peer {
-    fn welcome(listener: &TcpListener, papers: &Papers) -> Self {
+impl Peer<StreamOwned<ServerConnection, TcpStream>> {
+    fn under_tls(listener: &TcpListener, papers: &Papers) -> Self {
         let chain = vec![CertificateDer::from_pem_file(papers.file("broker.pem")).unwrap()];
         let key = PrivateKeyDer::from_pem_file(papers.file("broker.key")).unwrap();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
@@ -262,36 +256,11 @@ impl Peer {
         let stream = listener.accept().unwrap().0;
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
         let stream = StreamOwned::new(ServerConnection::new(Arc::new(config)).unwrap(), stream);
-        let mut peer = Peer { stream, buffer: Vec::new() };
+        let mut peer = Peer::over(stream);
         assert!(matches!(peer.read(), Packet::Connect(_)));
-        peer.send(&Packet::ConnAck { session_present: false, code: 0, properties: Box::default() });
-        match peer.read() {
-            Packet::Subscribe { id, .. } => peer.send(&Packet::SubAck { id, codes: vec![1] }),
-            other => panic!("{other:?}"),
-        }
+        peer.send(Packet::ConnAck { session_present: false, code: 0, properties: Box::default() });
+        peer.subscribed();
         peer
-    }
-
-    fn send(&mut self, packet: &Packet) {
-        let mut bytes = Vec::new();
-        packet.emit(Version::V5, &mut bytes).unwrap();
-        self.stream.write_all(&bytes).unwrap();
-    }
-
-    fn read(&mut self) -> Packet {
-        loop {
-            if let Some(len) = packet_len(&self.buffer).unwrap()
-                && let Some(bytes) = self.buffer.get(..len)
-            {
-                let packet = Packet::parse(Version::V5, bytes).unwrap();
-                self.buffer.drain(..len);
-                return packet;
-            }
-            let mut piece = [0; 16_384];
-            let count = self.stream.read(&mut piece).expect("the gateway says nothing");
-            assert!(count > 0, "the gateway left");
-            self.buffer.extend(&piece[..count]);
-        }
     }
 }
 
@@ -307,7 +276,7 @@ fn a_broker_that_is_slow_to_take_does_not_stop_what_it_gives() {
     // What is unsigned is sent back as it came, and never to the disk.
     let more = "topics.dead_letters_per_second = 1000000\n";
     let gateway = Running::start_alone(config_with(folder.path(), port, "5", more, &papers.toml()));
-    let mut peer = Peer::welcome(&listener, &papers);
+    let mut peer = Peer::under_tls(&listener, &papers);
     let exchange = peer.stream.conn.negotiated_key_exchange_group().map(|group| group.name());
     assert_eq!(exchange, Some(rustls::NamedGroup::X25519MLKEM768));
     const COUNT: u16 = 440;
@@ -319,7 +288,7 @@ fn a_broker_that_is_slow_to_take_does_not_stop_what_it_gives() {
         payload[1..3].copy_from_slice(&id.to_be_bytes());
         let topic = TOPIC.to_owned();
         let publish = Publish { qos: Qos::AtLeastOnce, id, topic, payload, ..Publish::default() };
-        peer.send(&Packet::Publish(Box::new(publish)));
+        peer.send(Packet::Publish(Box::new(publish)));
         if id <= 40 {
             gateway.until("Refused");
         }
@@ -329,7 +298,7 @@ fn a_broker_that_is_slow_to_take_does_not_stop_what_it_gives() {
         match peer.read() {
             Packet::Publish(copy) => {
                 *copied.entry([copy.payload[1], copy.payload[2]]).or_insert(0) += 1;
-                peer.send(&Packet::PubAck { id: copy.id, reason: 0 });
+                peer.send(Packet::PubAck { id: copy.id, reason: 0 });
             }
             Packet::PubAck { .. } => acknowledged += 1,
             other => panic!("{other:?}"),

@@ -1,0 +1,45 @@
+//! Signatures of files as the Linux kernel keeps and checks them: the extended attribute `security.ima` (Linux 7.2,
+//! Integrity Measurement Architecture), version 3 with ML-DSA.
+//!
+//! | file | what |
+//! |---|---|
+//! | `record` | the bytes of the attribute |
+//! | `file_id` | what of a file is signed |
+//! | `appraise` | whether a record stands for a file, by the kernel's rules |
+//!
+//! ```
+//! use sealstone_mldsa::{Context, Level, any};
+//! use sealstone_tree::{Appraiser, FileId, HashAlgorithm, Key, KeyId, Kind, Record};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // SHA-256 of an empty file.
+//! let digest = [
+//!     0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27, 0xae, 0x41, 0xe4, 0x64,
+//!     0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
+//! ];
+//! let file = FileId::new(Kind::File, HashAlgorithm::Sha256, &digest)?;
+//!
+//! let key = any::SigningKey::from_seed(Level::MlDsa65, &[7; 32]);
+//! let signature = key.sign_deterministic(Context::EMPTY, file.as_bytes())?;
+//! let record = Record::of(&file, KeyId(0x3762_d430), signature.encode())?;
+//! let attribute = record.to_bytes();
+//! assert_eq!(&attribute[..9], [0x03, 0x03, 0x04, 0x37, 0x62, 0xd4, 0x30, 0x0c, 0xed]);
+//!
+//! let mut appraiser = Appraiser::new();
+//! appraiser.trust(KeyId(0x3762_d430), Key::MlDsa(key.verifying_key().expand()));
+//! appraiser.appraise(&Record::parse(&attribute)?, &file)?;
+//! # Ok(())
+//! # }
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod appraise;
+mod error;
+mod file_id;
+mod record;
+
+pub use appraise::{Appraiser, Key};
+pub use error::Error;
+pub use file_id::{FileId, HashAlgorithm, Kind};
+pub use record::{KeyId, Record, Version};

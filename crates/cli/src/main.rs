@@ -9,9 +9,11 @@
 mod admin;
 mod audit;
 mod backup;
+mod cert;
 mod client;
 mod client_auth;
 mod clock;
+mod csr;
 mod error;
 mod files;
 mod flags;
@@ -87,6 +89,12 @@ enum Command {
     /// Build, read, fetch and rotate sets of public keys
     #[command(subcommand)]
     Jwks(jwks::Command),
+    /// Make, issue, read, check and revoke certificates
+    #[command(subcommand)]
+    Cert(cert::Command),
+    /// Make and check requests for certificates
+    #[command(subcommand)]
+    Csr(csr::Command),
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
@@ -150,6 +158,8 @@ fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
         Command::Jws(command) => jws::run(command, terminal),
         Command::Jwk(command) => jwk::run(command, terminal),
         Command::Jwks(command) => jwks::run(command, terminal),
+        Command::Cert(command) => cert::run(command, terminal),
+        Command::Csr(command) => csr::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),

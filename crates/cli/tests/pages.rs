@@ -33,6 +33,7 @@ macro_rules! pages {
 }
 
 pages! {
+    certificates
     jose
 }
 

@@ -39,9 +39,11 @@ transcripts! {
     admin
     audit
     backup
+    cert
     client
     composite
     convert
+    csr
     edges
     issuer
     jwk

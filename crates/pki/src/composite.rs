@@ -2,7 +2,7 @@
 //! 5): the raw concatenation of the halves, parameters absent. Types of their own, so that no reader of standard keys
 //! takes one. The arithmetic is in `sealstone-composite`.
 
-use sealstone_composite::{Algorithm, PrivateKey, PublicKey};
+pub use sealstone_composite::{Algorithm, PrivateKey, PublicKey};
 use zeroize::Zeroizing;
 
 use crate::der::{self, Reader, Tag};

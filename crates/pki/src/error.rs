@@ -50,6 +50,11 @@ pub enum Error {
         /// Which.
         parts: &'static str,
     },
+    /// A certificate's issuer cannot sign what was asked for.
+    Issuer {
+        /// Why not.
+        why: &'static str,
+    },
     /// A key is longer or shorter than its algorithm says.
     KeyLength {
         /// The algorithm.
@@ -85,6 +90,14 @@ pub enum Error {
         expected: &'static str,
         /// What is.
         found: String,
+    },
+    /// No path of certificates holds, or one of them does not.
+    #[cfg(feature = "certificates")]
+    Path {
+        /// Whom the certificate is about that was refused.
+        subject: String,
+        /// Why.
+        why: Box<crate::x509::path::Refusal>,
     },
     /// The text is not one PEM block (RFC 7468 §3).
     Pem {
@@ -152,6 +165,8 @@ impl Error {
                 "such a key signs, but it can become neither a JWK (RFC 9964 §4) nor a seed PKCS#8 (RFC 9881 §6): \
                  export it again from where its seed is kept"
             }
+            #[cfg(feature = "certificates")]
+            Self::Path { why, .. } => return why.hint(),
             Self::Parameters { .. } => {
                 "write the key with another tool: this encoding is not that of its RFC"
             }
@@ -182,6 +197,7 @@ impl fmt::Display for Error {
             }
             Self::Encrypted => f.write_str("the private key is encrypted"),
             Self::Inconsistent { parts } => write!(f, "the key contradicts itself: {parts}"),
+            Self::Issuer { why } => write!(f, "the issuer cannot sign this: {why}"),
             Self::KeyLength { algorithm, part, expected, found } => {
                 write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
             }
@@ -193,6 +209,8 @@ impl fmt::Display for Error {
             Self::Parameters { offset, expected, found } => {
                 write!(f, "algorithm parameters at byte {offset}: expected {expected}, found {found}")
             }
+            #[cfg(feature = "certificates")]
+            Self::Path { subject, why } => write!(f, "{subject}: {why}"),
             Self::Pem { line, problem } => write!(f, "bad PEM at line {line}: {problem}"),
             Self::PemLabel { expected, found } => write!(f, "expected a PEM block {expected}, found {found}"),
             Self::PointForm { found } => {

@@ -12,7 +12,7 @@ use aws_lc_rs::signature::{
     self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, ParsedPublicKey,
     VerificationAlgorithm,
 };
-use sealstone_mldsa::{Context, OsRandom, any};
+use sealstone_mldsa::{Context, Level, OsRandom, any};
 
 use crate::algorithm::KeyAlgorithm;
 use crate::der;
@@ -136,7 +136,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-fn ml_dsa(level: sealstone_mldsa::Level, secret: &Secret) -> Result<any::ExpandedSigningKey, Error> {
+fn ml_dsa(level: Level, secret: &Secret) -> Result<any::ExpandedSigningKey, Error> {
     match secret {
         Secret::MlDsaSeed(seed) | Secret::MlDsaBoth { seed, .. } => {
             Ok(any::SigningKey::from_seed(level, seed).expand())
@@ -173,7 +173,7 @@ enum Public {
     Composite(Box<sealstone_composite::PublicKey>),
     Ecdsa(KeyAlgorithm, ParsedPublicKey),
     Ed25519(ParsedPublicKey),
-    MlDsa(Box<any::ExpandedVerifyingKey>, sealstone_mldsa::Level),
+    MlDsa(Box<any::ExpandedVerifyingKey>, Level),
     /// RSAPublicKey in DER (RFC 8017 §A.1.1).
     Rsa(Vec<u8>),
 }
@@ -241,6 +241,21 @@ impl VerifyingKey {
             Public::Ed25519(_) => "Ed25519",
             Public::MlDsa(_, level) => level.name(),
             Public::Rsa(_) => "RSA",
+        }
+    }
+
+    /// Whether a quantum computer leaves it standing: ML-DSA, alone or as a half.
+    pub fn is_post_quantum(&self) -> bool {
+        self.level().is_some()
+    }
+
+    /// The ML-DSA level of the key, or of its half.
+    pub fn level(&self) -> Option<Level> {
+        match &*self.inner {
+            #[cfg(feature = "composite")]
+            Public::Composite(key) => Some(key.algorithm().level()),
+            Public::MlDsa(_, level) => Some(*level),
+            _ => None,
         }
     }
 

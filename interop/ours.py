@@ -140,7 +140,8 @@ class Sealstone:
 
     def make_certificate(self, level, subject):
         key, gate = self._key_file(level)
-        made = self.run("cert", "new", *gate, "--authority", "--key", key, "--subject", subject)
+        uses = ["--authority", "--key-usage", "digitalSignature,keyCertSign"]  # it signs messages, too
+        made = self.run("cert", "new", *gate, *uses, "--key", key, "--subject", subject)
         return {"certificate": made, "private pem": key.read_text()}
 
     def check_certificate(self, certificate, issuer):

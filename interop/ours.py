@@ -101,7 +101,8 @@ class Sealstone:
         self.run("key", "generate", "--alg", level, "--force", "--out", pem)
         jwk = self.run("key", "show", "--public", "--format", "jwk", pem)
         form = lambda name: self.run("convert", pem, "--pkcs8-form", name)
-        more = {f"private pem ({name})": form(name) for name in ("both", "expanded") if f"private pem ({name})" in self.writes}
+        forms = ["both", "expanded"] if level.startswith("ML-DSA-") and "private pem (both)" in self.writes else []
+        more = {f"private pem ({name})": form(name) for name in forms}
         return more | {
             "private pem": pem.read_text(),
             "private jwk": self.run("key", "show", "--private", "--format", "jwk", pem),

@@ -9,7 +9,7 @@ import tempfile
 import time
 import urllib.parse
 import urllib.request
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 from partner import Broken, Refused
@@ -35,6 +35,7 @@ COMPOSITE_CERTIFICATES = {
 VERBS = {
     "cert": ["make-certificate", "check-certificate", "issue"],
     "csr": ["make-request", "check-request"],
+    "cms": ["make-recipient", "sign-message", "check-message", "seal-message", "open-message"],
 }
 
 
@@ -100,7 +101,8 @@ class Sealstone:
         self.run("key", "generate", "--alg", level, "--force", "--out", pem)
         jwk = self.run("key", "show", "--public", "--format", "jwk", pem)
         form = lambda name: self.run("convert", pem, "--pkcs8-form", name)
-        more = {f"private pem ({name})": form(name) for name in ("both", "expanded") if f"private pem ({name})" in self.writes}
+        forms = ["both", "expanded"] if level.startswith("ML-DSA-") and "private pem (both)" in self.writes else []
+        more = {f"private pem ({name})": form(name) for name in forms}
         return more | {
             "private pem": pem.read_text(),
             "private jwk": self.run("key", "show", "--private", "--format", "jwk", pem),
@@ -139,7 +141,8 @@ class Sealstone:
 
     def make_certificate(self, level, subject):
         key, gate = self._key_file(level)
-        made = self.run("cert", "new", *gate, "--authority", "--key", key, "--subject", subject)
+        uses = ["--authority", "--key-usage", "digitalSignature,keyCertSign"]  # it signs messages, too
+        made = self.run("cert", "new", *gate, *uses, "--key", key, "--subject", subject)
         return {"certificate": made, "private pem": key.read_text()}
 
     def check_certificate(self, certificate, issuer):
@@ -177,6 +180,38 @@ class Sealstone:
         authority = ["--ca", self.file(issuer), "--key", self.file(issuer_key)]
         return {"certificate": self.run("cert", "issue", *authority, self.file(request))}
 
+    def make_recipient(self, issuer, issuer_key, subject):
+        key, public = self.file(""), self.file("")
+        self.run("cms", "key", "--alg", "ML-KEM-768", "--force", "--out", key, "--public-out", public)
+        authority = ["--ca", self.file(issuer), "--key", self.file(issuer_key)]
+        return {"certificate": self.run("cert", "issue", *authority, "--subject", subject, public), "private pem": key.read_text()}
+
+    def sign_message(self, content, certificate, key, form):
+        how = ["--detached"] * ("detached" in form) + ["--no-attributes"] * ("without attributes" in form)
+        signer = ["--signer", self.file(certificate), "--key", self.file(key)]
+        return {"message": self.run("cms", "sign", *how, *signer, "--out", "-", self.bytes(content))}
+
+    def check_message(self, message, certificate, content=None):
+        given = ["--certificate", self.file(certificate), self.file(message)]
+        if content:
+            self.run("cms", "verify", "--content", self.bytes(content), *given)
+            return {"content": content}
+        return self._content("verify", *given)
+
+    def seal_message(self, content, certificate, cipher):
+        how = ["--cipher", cipher, "--to", self.file(certificate)]
+        return {"message": self.run("cms", "encrypt", *how, "--out", "-", self.bytes(content))}
+
+    def open_message(self, message, certificate, key):
+        """Also what is not authenticated, since others send it: the gate is ours alone."""
+        given = ["--certificate", self.file(certificate), "--key", self.file(key), self.file(message)]
+        return self._content("decrypt", "--allow-unauthenticated", *given)
+
+    def _content(self, verb, *given):
+        out = self.file("")
+        self.run("cms", verb, "--force", "--out", out, *given)
+        return {"content": b64encode(out.read_bytes()).decode()}
+
     def _key_file(self, level):
         """A new key in PKCS#8, and what opens the gate where it is a composite."""
         gate = ["--draft"] if level in self.certificates else []
@@ -194,6 +229,12 @@ class Sealstone:
         if done.returncode:
             raise Broken(f"sealstone {' '.join(map(str, arguments[:2]))}: {done.stderr.strip() or done.returncode}")
         return done.stdout
+
+    def bytes(self, content):
+        """A new file of what stands in base64."""
+        path = self.file("")
+        path.write_bytes(b64decode(content))
+        return path
 
     def file(self, text):
         """A new file, of which only this user can read."""

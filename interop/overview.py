@@ -6,7 +6,7 @@ HEAD = ["partner", "version", "what", "we sign, they verify", "they sign, we ver
 # The first word of what a row asks: what it is about.
 TOPICS = {
     "token": "JWT", "public": "SPKI", "private key in JWK": "JWK", "private key in PEM": "PKCS#8", "composite token": "composite JOSE",
-    "certificate": "X.509", "request": "CSR", "CMS": "CMS", "composite certificate": "composite X.509", "COSE": "COSE_Sign1",
+    "certificate": "X.509", "request": "CSR", "CMS": "CMS", "composite certificate": "composite X.509", "COSE_Key": "COSE_Key", "COSE_Sign1": "COSE_Sign1",
     "v1": "MQTT", "cose": "MQTT", "paper": "MQTT", "detached": "MQTT", "client": "OAuth", "person": "OpenID Connect",
 }  # fmt: skip
 

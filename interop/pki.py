@@ -7,6 +7,7 @@ from pem import from_pem, label_of, to_pem
 
 CONTENT = b"interop: a file of two lines\nand of no more\n"
 SIGNED = ["CMS, signed attributes", "CMS, without attributes", "CMS, signed attributes, detached", "CMS, without attributes, detached"]
+SEALED = ["AES-256-GCM", "AES-256-CBC"]  # in AuthEnvelopedData, in EnvelopedData
 IN_SIGNATURE = -1500  # from the end: inside the signature of every level, which is the last of each structure
 IN_LAST_HALF = -20  # inside the traditional half of a composite signature
 KEM_CIPHERTEXT = bytes.fromhex("04820440")  # the OCTET STRING of 1088 bytes that ML-KEM-768 makes
@@ -39,8 +40,9 @@ def exchange(report, levels, maker, user, direction):
             with row(form):
                 check_signed(maker, user, level, form, root)
         if can(maker, "seal-message") and can(user, "make-recipient", "open-message"):
-            with row("CMS, enveloped for ML-KEM-768"):
-                check_sealed(maker, user, level)
+            for cipher in SEALED:
+                with row(f"CMS, {cipher} for ML-KEM-768"):
+                    check_sealed(maker, user, level, cipher)
     for kind in [kind for kind in maker.certificates if kind in user.certificates]:
         with report.case(partner, direction, f"composite certificate, {kind}", f"ML-DSA-{kind[5:7]}"):
             root = maker.ask("make-certificate", level=kind, subject="CN=interop root")
@@ -72,19 +74,21 @@ def check_signed(maker, user, level, form, root):
         refuses(user, "check-message", message=message, certificate=root["certificate"], **other)
 
 
-def check_sealed(maker, user, level):
+def check_sealed(maker, user, level, cipher):
     root = user.ask("make-certificate", level=level, subject="CN=interop root")
     own = {"issuer": root["certificate"], "issuer_key": root["private pem"]}
     recipient = user.ask("make-recipient", subject="CN=interop recipient", **own)
     content = b64encode(CONTENT).decode()
-    message = maker.ask("seal-message", content=content, certificate=recipient["certificate"])["message"]
+    message = maker.ask("seal-message", content=content, certificate=recipient["certificate"], cipher=cipher)["message"]
     with_key = {"certificate": recipient["certificate"], "key": recipient["private pem"]}
     same(user.ask("open-message", message=message, **with_key))
     der = from_pem(message)
     if der.count(KEM_CIPHERTEXT) != 1:
         raise Broken("no one ciphertext of ML-KEM-768 is in the message")
-    changed = to_pem(label_of(message), flipped(der, der.index(KEM_CIPHERTEXT) + 100))
-    refuses(user, "open-message", message=changed, **with_key)
+    places = [der.index(KEM_CIPHERTEXT) + 100]
+    # The end is the tag of GCM. Of CBC nothing shows that its end was changed, but what is padding.
+    for place in [*places, -1] if "GCM" in cipher else places:
+        refuses(user, "open-message", message=to_pem(label_of(message), flipped(der, place)), **with_key)
 
 
 KNOWN = {}

@@ -138,11 +138,11 @@ def check_message(message, certificate, content=None):
         return {"content": text((folder / "found").read_bytes())}
 
 
-def seal_message(content, certificate):
+def seal_message(content, certificate, cipher):
     with Folder() as folder:
         given = ["-binary", "-in", folder.put("content", b64decode(content))]
         recipient = ["-recip", folder.put("certificate", certificate)]
-        return {"message": openssl("cms", "-encrypt", *given, "-aes256", *recipient, "-outform", "PEM").decode()}
+        return {"message": openssl("cms", "-encrypt", *given, f"-{cipher.lower()}", *recipient, "-outform", "PEM").decode()}
 
 
 def open_message(message, certificate, key):

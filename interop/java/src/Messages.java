@@ -1,20 +1,29 @@
 import com.google.gson.JsonObject;
 import java.util.Base64;
 import java.util.Map;
+import org.bouncycastle.asn1.cms.CMSObjectIdentifiers;
+import org.bouncycastle.asn1.cms.ContentInfo;
 import org.bouncycastle.asn1.nist.NISTObjectIdentifiers;
+import org.bouncycastle.asn1.pkcs.PKCSObjectIdentifiers;
 import org.bouncycastle.asn1.x509.AlgorithmIdentifier;
 import org.bouncycastle.cert.jcajce.JcaX509CertificateConverter;
 import org.bouncycastle.cms.CMSAlgorithm;
+import org.bouncycastle.cms.CMSAuthEnvelopedData;
+import org.bouncycastle.cms.CMSAuthEnvelopedDataGenerator;
 import org.bouncycastle.cms.CMSEnvelopedData;
 import org.bouncycastle.cms.CMSEnvelopedDataGenerator;
 import org.bouncycastle.cms.CMSProcessableByteArray;
 import org.bouncycastle.cms.CMSSignedData;
 import org.bouncycastle.cms.CMSSignedDataGenerator;
+import org.bouncycastle.cms.Recipient;
+import org.bouncycastle.cms.RecipientInformationStore;
 import org.bouncycastle.cms.jcajce.JcaSignerInfoGeneratorBuilder;
 import org.bouncycastle.cms.jcajce.JcaSimpleSignerInfoVerifierBuilder;
 import org.bouncycastle.cms.jcajce.JceCMSContentEncryptorBuilder;
+import org.bouncycastle.cms.jcajce.JceKEMAuthEnvelopedRecipient;
 import org.bouncycastle.cms.jcajce.JceKEMEnvelopedRecipient;
 import org.bouncycastle.cms.jcajce.JceKEMRecipientInfoGenerator;
+import org.bouncycastle.operator.OutputAEADEncryptor;
 import org.bouncycastle.operator.jcajce.JcaDigestCalculatorProviderBuilder;
 import org.bouncycastle.util.CollectionStore;
 
@@ -60,25 +69,39 @@ final class Messages {
     private static JsonObject seal(JsonObject request) throws Exception {
         var certificate = new JcaX509CertificateConverter().setProvider("BC")
                 .getCertificate(Certificates.read(Partner.text(request, "certificate")));
+        var recipient = new JceKEMRecipientInfoGenerator(certificate, CMSAlgorithm.AES256_WRAP).setProvider("BC")
+                .setKDF(new AlgorithmIdentifier(PKCSObjectIdentifiers.id_alg_hkdf_with_sha256));
+        var content = new CMSProcessableByteArray(content(request));
+        if (Partner.text(request, "cipher").endsWith("GCM")) {
+            var generator = new CMSAuthEnvelopedDataGenerator();
+            generator.addRecipientInfoGenerator(recipient);
+            var cipher = new JceCMSContentEncryptorBuilder(CMSAlgorithm.AES256_GCM).setProvider("BC").build();
+            return message(generator.generate(content, (OutputAEADEncryptor) cipher).toASN1Structure().getEncoded("DER"));
+        }
         var generator = new CMSEnvelopedDataGenerator();
-        generator.addRecipientInfoGenerator(
-                new JceKEMRecipientInfoGenerator(certificate, CMSAlgorithm.AES256_WRAP).setProvider("BC")
-                        .setKDF(new AlgorithmIdentifier(org.bouncycastle.asn1.pkcs.PKCSObjectIdentifiers.id_alg_hkdf_with_sha256)));
-        var sealed = generator.generate(new CMSProcessableByteArray(content(request)),
-                new JceCMSContentEncryptorBuilder(CMSAlgorithm.AES256_CBC).setProvider("BC").build());
-        return message(sealed.getEncoded());
+        generator.addRecipientInfoGenerator(recipient);
+        var cipher = new JceCMSContentEncryptorBuilder(CMSAlgorithm.AES256_CBC).setProvider("BC").build();
+        return message(generator.generate(content, cipher).toASN1Structure().getEncoded("DER"));
     }
 
     private static JsonObject open(JsonObject request) throws Exception {
-        var message = new CMSEnvelopedData(Pem.read(Partner.text(request, "message")));
+        byte[] der = Pem.read(Partner.text(request, "message"));
         var key = Tokens.privateKey(Partner.text(request, "key"));
+        var type = ContentInfo.getInstance(der).getContentType();
         try {
-            var recipients = message.getRecipientInfos().getRecipients();
-            var opened = recipients.iterator().next().getContent(new JceKEMEnvelopedRecipient(key).setProvider("BC"));
-            return content(opened);
+            if (type.equals(CMSObjectIdentifiers.authEnvelopedData)) {
+                var message = new CMSAuthEnvelopedData(der);
+                return opened(message.getRecipientInfos(), new JceKEMAuthEnvelopedRecipient(key).setProvider("BC"));
+            }
+            var message = new CMSEnvelopedData(der);
+            return opened(message.getRecipientInfos(), new JceKEMEnvelopedRecipient(key).setProvider("BC"));
         } catch (org.bouncycastle.cms.CMSException wrong) {
             throw new Partner.Refused(wrong);
         }
+    }
+
+    private static JsonObject opened(RecipientInformationStore recipients, Recipient with) throws Exception {
+        return content(recipients.getRecipients().iterator().next().getContent(with));
     }
 
     private static byte[] content(JsonObject request) {

@@ -38,15 +38,16 @@ audit record.
 `sealstone key generate` and `sealstone cert new --ima` make keys and certificates, `sealstone sign` the signatures,
 `crates/tree` the value of a good record, which `scripts/kernel/forge.py` puts together again from the kernel's headers, compares,
 and breaks in the ways of the table. The rows of `tree sign` are what `sealstone tree sign --store xattr` wrote in the guest: it
-ends with 3, and writes nothing, where the file system cannot hold the signature. Only the certificate without an identifier is made without our command, which refuses it.
+ends with 3, and writes nothing, where the file system cannot hold the signature. Only the certificate without an identifier is made
+without our command, which refuses it.
 """
 LAX = """
-## Where the kernel is laxer than ours
+## What the kernel lets pass
 
-Two of the cells that run are not good by our rules (`sealstone_tree::Appraiser`), and are here as the kernel has it:
+Two of the cells that run may surprise, and are here as the kernel has it:
 
-- a header whose hash number is beyond all that the kernel knows. It takes its own hash function then, and that one was signed;
-  the number in the header is no part of what is signed. Nothing forged is believed, and the value has no second meaning;
+- a header whose hash number is beyond all that the kernel knows, which our reader refuses. It takes its own hash function then, and
+  that one was signed; the number in the header is no part of what is signed. Nothing forged is believed;
 - an expired certificate. The kernel reads no date of it: a key is taken back by taking it from the keyring.
 """
 

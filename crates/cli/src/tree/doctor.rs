@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
 
     let mut lengths = vec![("P-384", Record::len_for(104))];
     lengths.extend(Level::ALL.map(|level| (level.name(), Record::len_for(level.signature_len()))));
-    let probes: Vec<(&str, usize, [Result<bool, TreeError>; 2])> = lengths
+    let probes: Vec<Probes> = lengths
         .into_iter()
         .map(|(of, bytes)| {
             (of, bytes, [SECURITY_IMA, USER_IMA].map(|name| tree.probe(name, bytes, KeyId(0))))
@@ -136,6 +136,9 @@ fn said(probe: &Result<bool, TreeError>) -> String {
         Err(why) => why.code().into(),
     }
 }
+
+/// An algorithm, bytes of its attribute, and whether `security.ima` and `user.ima` take as many.
+type Probes = (&'static str, usize, [Result<bool, TreeError>; 2]);
 
 fn row(of: &str, bytes: usize, probes: &[Result<bool, TreeError>; 2]) -> Value {
     json!({ "algorithm": of, "bytes": bytes, "security.ima": said(&probes[0]), "user.ima": said(&probes[1]) })

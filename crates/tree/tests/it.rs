@@ -5,6 +5,7 @@
 mod appraisal;
 mod bytes;
 mod certificates;
+mod faults;
 mod file_systems;
 mod kernels;
 mod oracle;

@@ -60,7 +60,7 @@ impl Key {
     /// Reads a standard key in any form.
     pub(crate) fn load(source: &Source, terminal: &mut Terminal) -> Result<Self, Error> {
         const ELSEWHERE: &str =
-            "this command takes standard keys; key, jwk, jwks, jwt and jws take such a one with --draft";
+            "this command takes standard keys; key, jwk, jwks and jwt take such a one with --draft";
         match load(source, Gates::default(), ELSEWHERE, terminal)? {
             AnyKey::Standard(key) => Ok(key),
             AnyKey::Composite { key, .. } => {

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use sealstone_jose::jws::{Unverified, Verified};
 use sealstone_jose::jwt::{Rules, Token};
 use sealstone_jose::legacy::{self, HybridAlgorithm, HybridPrivateKey, HybridPublicKey};
-use sealstone_jose::{Error as Refusal, PrivateKey, UnixSeconds, composite};
+use sealstone_jose::{Error as Refusal, PrivateKey, PublicKey, UnixSeconds, composite};
 use serde_json::{Map, Value};
 
 use crate::error::Error;
@@ -103,6 +103,42 @@ impl Keys {
                 Ok(Keys::Hybrid(Box::new(key)))
             }
             _ => Err(too_many(files.len())),
+        }
+    }
+
+    /// Checks each: what standard keys signed side by side, the rest one by one. Each gets what [`check`](Self::check) would say.
+    pub(super) fn check_all(
+        &self,
+        texts: &[&str],
+        rules: &Rules,
+        now: UnixSeconds,
+    ) -> Vec<Result<Checked, Error>> {
+        let (mut together, mut pairs) = (Vec::with_capacity(texts.len()), Vec::new());
+        for text in texts {
+            let pair = Unverified::parse(text).ok().and_then(|token| {
+                let key = self.standard(&token)?;
+                Some((token, key))
+            });
+            together.push(pair.is_some());
+            pairs.extend(pair);
+        }
+        let mut verified = Unverified::verify_all(pairs).into_iter();
+        let check = |(text, together): (&&str, bool)| match together.then(|| verified.next()).flatten() {
+            Some(verified) => Checked::of_standard(verified, rules, now),
+            None => self.check(text, rules, now),
+        };
+        texts.iter().zip(together).map(check).collect()
+    }
+
+    /// The standard key for a token, if there is one.
+    fn standard(&self, token: &Unverified<'_>) -> Option<&PublicKey> {
+        match self {
+            Keys::Hybrid(_) => None,
+            Keys::One(key) => match key.public() {
+                AnyPublic::Composite(_) => None,
+                AnyPublic::Standard(key) => Some(key),
+            },
+            Keys::Set(set) => token.key_in(&set.standard).ok(),
         }
     }
 

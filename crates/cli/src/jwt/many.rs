@@ -13,11 +13,11 @@ use crate::terminal::{BAD, DIM, GOOD, Safe, Terminal};
 pub(super) fn run(
     as_json: bool,
     tokens: &[&str],
-    check: impl Fn(&str) -> Result<Checked, Error>,
+    check: impl Fn(&[&str]) -> Vec<Result<Checked, Error>>,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
     let began = Instant::now();
-    let verdicts: Vec<Result<Checked, Error>> = tokens.iter().map(|token| check(token)).collect();
+    let verdicts = check(tokens);
     let took = began.elapsed();
     // What is no verdict on a token, such as no randomness, ends all.
     let mut sorted = Vec::with_capacity(verdicts.len());

@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     let text = read_tokens(&Source::from(options.token.clone()))?;
     let (rules, now) = (rules(options), options.at.unwrap_or_else(now));
     if let Some(tokens) = several(&text) {
-        return many::run(options.json, &tokens, |token| keys.check(token, &rules, now), terminal);
+        return many::run(options.json, &tokens, |tokens| keys.check_all(tokens, &rules, now), terminal);
     }
     match keys.check(&text, &rules, now) {
         Ok(token) => good(options, &token, now, terminal),

@@ -9,7 +9,7 @@ import tempfile
 import time
 import urllib.parse
 import urllib.request
-from base64 import b64encode
+from base64 import b64decode, b64encode
 from pathlib import Path
 
 from partner import Broken, Refused
@@ -18,16 +18,53 @@ ROOT = Path(__file__).resolve().parent.parent
 PATIENCE = 60  # seconds one command may take
 
 
+COMPOSITES = [
+    "ML-DSA-44-ES256", "ML-DSA-65-ES256", "ML-DSA-87-ES384", "ML-DSA-44-Ed25519", "ML-DSA-65-Ed25519", "ML-DSA-87-Ed448",
+]  # fmt: skip
+
+
+# The composites of the LAMPS draft that have a composite of JOSE beside them, and so a key that our command makes.
+COMPOSITE_CERTIFICATES = {
+    "MLDSA44-ECDSA-P256-SHA256": "ML-DSA-44-ES256",
+    "MLDSA65-ECDSA-P256-SHA512": "ML-DSA-65-ES256",
+    "MLDSA87-ECDSA-P384-SHA512": "ML-DSA-87-ES384",
+    "MLDSA44-Ed25519-SHA512": "ML-DSA-44-Ed25519",
+    "MLDSA65-Ed25519-SHA512": "ML-DSA-65-Ed25519",
+    "MLDSA87-Ed448-SHAKE256": "ML-DSA-87-Ed448",
+}
+VERBS = {
+    "cert": ["make-certificate", "check-certificate", "issue"],
+    "csr": ["make-request", "check-request"],
+    "cms": ["make-recipient", "sign-message", "check-message", "seal-message", "open-message"],
+}
+
+
 class Sealstone:
     name = "Sealstone"
     ours = True
     engine = "its own"
     writes = ["private jwk", "private pem", "jwks", "public pem"]
     reads = [*writes, "private pem (both)"]
+    judges = ["jwk", "pem"]
+    asks = ["make-key", "sign-token", "check-token", "load-key"]
 
     def __init__(self, binary, work):
         self.binary, self._work = binary, work
         self.version = self.run("--version").split()[-1]
+        has = lambda verb, option: option in self.run(*verb, "--help")
+        self.missing = {}  # what this binary was built without, and why that is known
+        self.composites = COMPOSITES if has(["jwt", "verify"], "--draft") else self._without("composite tokens", "jwt verify has no --draft")
+        if self._knows("convert"):
+            self.writes = [*self.writes, "private pem (both)", "private pem (expanded)"]
+            self.asks = [*self.asks, "make-cose-key"]
+        else:
+            self._without("keys in other forms", "this sealstone has no command convert")
+        for verb, asks in VERBS.items():
+            if self._knows(verb):
+                self.asks = [*self.asks, *asks]
+            else:
+                self._without(f"what `{verb}` does", f"this sealstone has no command {verb}")
+        self.certificates = [*COMPOSITE_CERTIFICATES] if self.composites and "make-certificate" in self.asks else []
 
     @classmethod
     def find(cls, work):
@@ -42,24 +79,145 @@ class Sealstone:
             )
         return cls(Path(binary).resolve(), work)
 
+    def _knows(self, verb):
+        try:
+            self.run(verb, "--help")
+            return True
+        except Broken:
+            return False
+
+    def _without(self, what, why):
+        self.missing[what] = why
+        return []
+
+    def ask(self, ask, **fields):
+        """As a partner is asked."""
+        return getattr(self, ask.replace("-", "_"))(**fields)
+
     def make_key(self, level):
+        if level in COMPOSITES:
+            return self._make_composite_key(level)
         pem = self.file("")
         self.run("key", "generate", "--alg", level, "--force", "--out", pem)
         jwk = self.run("key", "show", "--public", "--format", "jwk", pem)
-        return {
+        form = lambda name: self.run("convert", pem, "--pkcs8-form", name)
+        forms = ["both", "expanded"] if level.startswith("ML-DSA-") and "private pem (both)" in self.writes else []
+        more = {f"private pem ({name})": form(name) for name in forms}
+        return more | {
             "private pem": pem.read_text(),
             "private jwk": self.run("key", "show", "--private", "--format", "jwk", pem),
             "public pem": self.run("key", "show", "--public", "--format", "pem", pem),
             "jwks": json.dumps({"keys": [json.loads(jwk)]}),
         }
 
+    def _make_composite_key(self, alg):
+        path = self.file("")
+        self.run("key", "generate", "--draft", "--alg", alg, "--format", "jwk", "--force", "--out", path)
+        private = json.loads(path.read_text())
+        public = {name: value for name, value in private.items() if name != "priv"}
+        kid = self.run("key", "thumbprint", "--draft", path).strip()
+        return {"private jwk": json.dumps(private), "jwks": json.dumps({"keys": [public | {"kid": kid}]})}
+
     def sign_token(self, level, form, key, payload, typ):
-        return self.run("jwt", "sign", "--key", self.file(key), "--typ", typ, "--claims", "-", given=payload).strip()
+        gate = ["--draft"] if level in COMPOSITES else []
+        given = ["--key", self.file(key), "--typ", typ, "--claims", "-"]
+        return self.run("jwt", "sign", *gate, *given, given=payload).strip()
 
     def check_token(self, token, level, form, key):
         option = "--jwks" if form == "jwks" else "--key"
-        said = self.run("jwt", "verify", option, self.file(key), "--json", "-", given=token)
+        gate = ["--draft"] if level in COMPOSITES else []
+        said = self.run("jwt", "verify", *gate, option, self.file(key), "--json", "-", given=token)
         return json.dumps(json.loads(said)["claims"])
+
+    def load_key(self, level, form, key):
+        """Whether it takes the file for a private key; one that is not is exit code 2, and the message names the fault."""
+        try:
+            said = self.run("key", "show", "--json", self.file(key))
+        except Broken as why:
+            raise Refused(why)
+        if json.loads(said).get("kind") != "private":
+            raise Broken(f"it found no private key: {said}")
+        return {}
+
+    def make_certificate(self, level, subject):
+        key, gate = self._key_file(level)
+        uses = ["--authority", "--key-usage", "digitalSignature,keyCertSign"]  # it signs messages, too
+        made = self.run("cert", "new", *gate, *uses, "--key", key, "--subject", subject)
+        return {"certificate": made, "private pem": key.read_text()}
+
+    def check_certificate(self, certificate, issuer):
+        """The chain, and then the name: what `cert show` says is not verified."""
+        gate = ["--draft"] if self.certificates else []
+        own = self.file(certificate)
+        self.run("cert", "verify", *gate, "--trust", self.file(issuer), own)
+        return {"subject": named(json.loads(self.run("cert", "show", "--json", own))[0])}
+
+    def make_request(self, level, subject):
+        key, gate = self._key_file(level)
+        return {"request": self.run("csr", "new", *gate, "--key", key, "--subject", subject), "private pem": key.read_text()}
+
+    def check_request(self, request):
+        return {"subject": named(json.loads(self.run("csr", "show", "--json", self.file(request))))}
+
+    def make_cose_key(self, level):
+        """The public half, and the private key as COSE_Key."""
+        pem, cose, public = self.file(""), self.file(""), self.file("")
+        self.run("key", "generate", "--alg", level, "--force", "--out", pem)
+        self.run("convert", pem, "--to", "cose", "--force", "--out", cose)
+        self.run("convert", pem, "--public", "--to", "raw", "--force", "--out", public)
+        return public.read_bytes(), cose.read_bytes()
+
+    def public_of_cose_key(self, key):
+        given, public = self.file(""), self.file("")
+        given.write_bytes(key)
+        try:
+            self.run("convert", given, "--public", "--to", "raw", "--force", "--out", public)
+        except Broken as why:
+            raise Refused(why)
+        return public.read_bytes()
+
+    def issue(self, request, issuer, issuer_key):
+        authority = ["--ca", self.file(issuer), "--key", self.file(issuer_key)]
+        return {"certificate": self.run("cert", "issue", *authority, self.file(request))}
+
+    def make_recipient(self, issuer, issuer_key, subject):
+        key, public = self.file(""), self.file("")
+        self.run("cms", "key", "--alg", "ML-KEM-768", "--force", "--out", key, "--public-out", public)
+        authority = ["--ca", self.file(issuer), "--key", self.file(issuer_key)]
+        return {"certificate": self.run("cert", "issue", *authority, "--subject", subject, public), "private pem": key.read_text()}
+
+    def sign_message(self, content, certificate, key, form):
+        how = ["--detached"] * ("detached" in form) + ["--no-attributes"] * ("without attributes" in form)
+        signer = ["--signer", self.file(certificate), "--key", self.file(key)]
+        return {"message": self.run("cms", "sign", *how, *signer, "--out", "-", self.bytes(content))}
+
+    def check_message(self, message, certificate, content=None):
+        given = ["--certificate", self.file(certificate), self.file(message)]
+        if content:
+            self.run("cms", "verify", "--content", self.bytes(content), *given)
+            return {"content": content}
+        return self._content("verify", *given)
+
+    def seal_message(self, content, certificate, cipher):
+        how = ["--cipher", cipher, "--to", self.file(certificate)]
+        return {"message": self.run("cms", "encrypt", *how, "--out", "-", self.bytes(content))}
+
+    def open_message(self, message, certificate, key):
+        """Also what is not authenticated, since others send it: the gate is ours alone."""
+        given = ["--certificate", self.file(certificate), "--key", self.file(key), self.file(message)]
+        return self._content("decrypt", "--allow-unauthenticated", *given)
+
+    def _content(self, verb, *given):
+        out = self.file("")
+        self.run("cms", verb, "--force", "--out", out, *given)
+        return {"content": b64encode(out.read_bytes()).decode()}
+
+    def _key_file(self, level):
+        """A new key in PKCS#8, and what opens the gate where it is a composite."""
+        gate = ["--draft"] if level in self.certificates else []
+        path = self.file("")
+        self.run("key", "generate", *gate, "--alg", COMPOSITE_CERTIFICATES.get(level, level), "--format", "pem", "--force", "--out", path)
+        return path, gate
 
     def run(self, *arguments, given=""):
         """Standard output; exit code 1 is a refusal, any other but 0 a fault."""
@@ -69,8 +227,14 @@ class Sealstone:
         if done.returncode == 1:
             raise Refused(done.stderr.strip())
         if done.returncode:
-            raise Broken(f"sealstone {' '.join(arguments[:2])}: {done.stderr.strip() or done.returncode}")
+            raise Broken(f"sealstone {' '.join(map(str, arguments[:2]))}: {done.stderr.strip() or done.returncode}")
         return done.stdout
+
+    def bytes(self, content):
+        """A new file of what stands in base64."""
+        path = self.file("")
+        path.write_bytes(b64decode(content))
+        return path
 
     def file(self, text):
         """A new file, of which only this user can read."""
@@ -78,6 +242,11 @@ class Sealstone:
         with open(handle, "w") as file:
             file.write(text)
         return Path(path)
+
+
+def named(said):
+    """The common name, where there is nothing else in the name."""
+    return said["subject"].removeprefix("CN=")
 
 
 class Server:

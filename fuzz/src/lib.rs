@@ -4,8 +4,14 @@
 //! An input's first byte chooses the level. What is missing is filled up, and what is too much is left out, where a target
 //! needs a length; every other byte is the fuzzer's.
 
+mod cms;
+mod der;
+mod jose;
 mod mqtt;
 
+pub use cms::cms;
+pub use der::der;
+pub use jose::{cose, jwk, jwks, jws};
 pub use mqtt::{mqtt_command, mqtt_downlink, mqtt_envelope, mqtt_packet};
 
 use sealstone_mldsa::hazmat::sign_mu_with_rnd;
@@ -225,13 +231,19 @@ mod smoke {
     /// Every target on the committed corpus and on numbers of every length, without a fuzzer.
     #[test]
     fn targets_hold() {
-        let targets: [(&str, fn(&[u8])); 10] = [
+        let targets: [(&str, fn(&[u8])); 16] = [
             ("public_key", super::public_key),
             ("private_key", super::private_key),
             ("signature", super::signature),
             ("hint", super::hint),
             ("differential", super::differential),
             ("batch", super::batch),
+            ("cms", super::cms),
+            ("der", super::der),
+            ("jws", super::jws),
+            ("jwk", super::jwk),
+            ("jwks", super::jwks),
+            ("cose", super::cose),
             ("mqtt_command", super::mqtt_command),
             ("mqtt_downlink", super::mqtt_downlink),
             ("mqtt_envelope", super::mqtt_envelope),

@@ -36,13 +36,24 @@ async function checkToken({ token, level, form, key }) {
   }
 }
 
+async function loadKey({ level, form, key }) {
+  try {
+    // Without a second word on the algorithm: what a JWK lacks is not made good.
+    const loaded = form === 'private jwk' ? await jose.importJWK(JSON.parse(key)) : await load[form](key, level)
+    if (loaded.type !== 'private') throw new TypeError(`a ${loaded.type} key`)
+  } catch (error) {
+    throw new Refused(`${error.name}: ${error.message}`)
+  }
+  return {}
+}
+
 const extractable = { extractable: true }
 const load = {
   'private jwk': (key, level) => jose.importJWK(JSON.parse(key), level, extractable),
   'private pem': (key, level) => jose.importPKCS8(key, level, extractable),
   'public pem': (key, level) => jose.importSPKI(key, level, extractable),
 }
-load['private pem (both)'] = load['private pem']
+load['private pem (both)'] = load['private pem (expanded)'] = load['private pem']
 
 async function publicJwk(key) {
   const { priv, ...pub } = await jose.exportJWK(key)
@@ -50,5 +61,7 @@ async function publicJwk(key) {
 }
 
 const writes = ['private jwk', 'private pem', 'jwks', 'public pem']
+// Of an expanded key alone Node exports no JWK, and so no key id.
 const reads = [...writes, 'private pem (both)']
-await serve('jose', { 'make-key': makeKey, 'sign-token': signToken, 'check-token': checkToken }, { writes, reads })
+const asks = { 'make-key': makeKey, 'sign-token': signToken, 'check-token': checkToken, 'load-key': loadKey }
+await serve('jose', asks, { writes, reads, judges: ['jwk', 'pem'] })

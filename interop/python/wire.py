@@ -11,10 +11,11 @@ class Refused(Exception):
 
 def serve(package, engine, asks, **abilities):
     """Answers until the driver closes the pipe. `asks` maps the name of a request to a function of its fields;
-    `engine` says whose ML-DSA the library uses."""
+    `engine` says whose ML-DSA the library uses. A `version` among the abilities is that of something that is no package."""
 
     def hello():
-        return {"version": version(package), "engine": engine, "asks": sorted(asks), **abilities}
+        said = {} if "version" in abilities else {"version": version(package)}
+        return said | {"engine": engine, "asks": sorted(asks), **abilities}
 
     for line in sys.stdin:
         request = json.loads(line)

@@ -13,6 +13,7 @@ ALGORITHMS = {"ML-DSA-44": -48, "ML-DSA-65": -49, "ML-DSA-87": -50}  # RFC 9964
 ALG, CONTENT_TYPE, KID, CLAIMS = 1, 3, 4, 15
 IAT, CTI = 6, 7
 SIGN1 = 18
+KTY, KEY_ALG, PUB, PRIV, AKP = 1, 3, -1, -2, 7  # COSE_Key (RFC 9964 §3)
 
 
 def make_key(level):
@@ -48,6 +49,23 @@ def open_(level, public, topic, envelope):
     }
 
 
+def make_cose_key(level):
+    key = PRIVATE[level].generate()
+    public = key.public_key().public_bytes_raw()
+    parts = {KTY: AKP, KEY_ALG: ALGORITHMS[level], PUB: public, PRIV: key.private_bytes_raw()}
+    return {"key": text(cbor2.dumps(parts, canonical=True)), "public": text(public)}
+
+
+def read_cose_key(level, key):
+    """The public half, where the seed gives the same."""
+    parts = cbor2.loads(b64decode(key))
+    if (parts[KTY], parts[KEY_ALG]) != (AKP, ALGORITHMS[level]):
+        raise Refused("a key of another kind")
+    if PRIVATE[level].from_seed_bytes(parts[PRIV]).public_key().public_bytes_raw() != parts[PUB]:
+        raise Refused("the seed is of another key")
+    return {"public": text(parts[PUB])}
+
+
 def covered(protected, topic, payload):
     """Sig_structure (RFC 9052 §4.4); the topic is external_aad."""
     return cbor2.dumps(["Signature1", protected, topic.encode(), payload], canonical=True)
@@ -58,4 +76,5 @@ def text(data):
 
 
 engine = " ".join(backend.openssl_version_text().split()[:2])
-serve("cbor2", engine, {"make-key": make_key, "seal": seal, "open": open_})
+keys = {"make-cose-key": make_cose_key, "read-cose-key": read_cose_key}
+serve("cbor2", engine, keys | {"make-key": make_key, "seal": seal, "open": open_})

@@ -18,6 +18,7 @@ def make_key(level, seed=None):
         "private jwk": compact.private_jwk(level, public, seed),
         "private pem": pkcs.sk_to_pem(engine, seed=seed, form="seed").decode(),
         "private pem (both)": pkcs.sk_to_pem(engine, sk=secret, seed=seed, form="both").decode(),
+        "private pem (expanded)": pkcs.sk_to_pem(engine, sk=secret, form="expanded").decode(),
         "jwks": compact.jwks(level, public),
         "public pem": pkcs.pk_to_pem(engine, public).decode(),
     }
@@ -47,11 +48,22 @@ def check_token(token, level, form, key):
     return {"payload": payload}
 
 
+def load_key(level, form, key):
+    try:
+        if form == "private jwk":
+            ENGINE[level].key_derive(compact.seed_of(key, level))
+        else:
+            expect(ENGINE[level], pkcs.sk_from_pem(key)[0])
+    except Exception as error:  # of several kinds, some of its parsers
+        raise Refused(f"{type(error).__name__}: {error}")
+    return {}
+
+
 def expect(engine, found):
     if found is not engine:
         raise TypeError("the PEM holds a key of another level")
 
 
-forms = ["private jwk", "private pem", "private pem (both)", "jwks", "public pem"]
-asks = {"make-key": make_key, "sign-token": sign_token, "check-token": check_token}
-serve("dilithium-py", "its own", asks, writes=forms, reads=forms, deterministic=True)
+forms = ["private jwk", "private pem", "private pem (both)", "private pem (expanded)", "jwks", "public pem"]
+asks = {"make-key": make_key, "sign-token": sign_token, "check-token": check_token, "load-key": load_key}
+serve("dilithium-py", "its own", asks, writes=forms, reads=forms, judges=["seed", "pem"], deterministic=True)

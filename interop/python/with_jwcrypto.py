@@ -2,6 +2,7 @@
 
 import json
 
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.backends.openssl import backend
 from jwcrypto import jwk, jws, jwt
 from jwcrypto.common import JWException
@@ -45,10 +46,19 @@ def check_token(token, level, form, key):
         raise Refused(f"{type(error).__name__}: {error}")
 
 
+def load_key(level, form, key):
+    """Loads it, and signs with it: jwcrypto looks at a JWK's members when it uses them."""
+    try:
+        sign_token(level, form, key, "interop", None)
+    except (JWException, ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise Refused(f"{type(error).__name__}: {error}")
+    return {}
+
+
 def load(form, key):
     return jwk.JWK.from_json(key) if form == "private jwk" else jwk.JWK.from_pem(key.encode())
 
 
 forms = ["private jwk", "private pem", "jwks", "public pem"]
-asks = {"make-key": make_key, "sign-token": sign_token, "check-token": check_token}
-serve("jwcrypto", " ".join(backend.openssl_version_text().split()[:2]), asks, writes=forms, reads=forms)
+asks = {"make-key": make_key, "sign-token": sign_token, "check-token": check_token, "load-key": load_key}
+serve("jwcrypto", " ".join(backend.openssl_version_text().split()[:2]), asks, writes=forms, reads=forms, judges=["jwk", "pem"])

@@ -1,14 +1,19 @@
 """pyca/cryptography: OpenSSL's ML-DSA, its PKCS#8 and SPKI. The token around the signature is put together by hand."""
 
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.backends.openssl import backend
 from cryptography.hazmat.primitives import serialization as form_of
 
 import compact
+import pyca_certificates
+import pyca_composite
 from pyca_keys import PRIVATE, PUBLIC
 from wire import Refused, serve
 
+
 def make_key(level):
+    if level in pyca_composite.KINDS:
+        return pyca_composite.make_key(level)
     key = PRIVATE[level].generate()
     public = key.public_key()
     pem = key.private_bytes(form_of.Encoding.PEM, form_of.PrivateFormat.PKCS8, form_of.NoEncryption())
@@ -21,14 +26,29 @@ def make_key(level):
 
 
 def sign_token(level, form, key, payload, typ):
-    if form == "private jwk":
-        key = PRIVATE[level].from_seed_bytes(compact.seed_of(key, level))
-    else:
-        key = of_type(PRIVATE[level], form_of.load_pem_private_key(key.encode(), password=None))
+    if level in pyca_composite.KINDS:
+        return pyca_composite.sign_token(level, key, payload, typ)
+    key = load(level, form, key)
     return {"token": compact.sign(level, key.public_key().public_bytes_raw(), payload, typ, key.sign)}
 
 
+def load(level, form, key):
+    if form == "private jwk":
+        return PRIVATE[level].from_seed_bytes(compact.seed_of(key, level))
+    return of_type(PRIVATE[level], form_of.load_pem_private_key(key.encode(), password=None))
+
+
+def load_key(level, form, key):
+    try:
+        load(level, form, key)
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise Refused(f"{type(error).__name__}: {error}")
+    return {}
+
+
 def check_token(token, level, form, key):
+    if level in pyca_composite.KINDS:
+        return pyca_composite.check_token(level, token, key)
     header, signing_input, signature, payload = compact.split(token)
     if form == "jwks":
         key = PUBLIC[level].from_public_bytes(compact.public_in(key, level, header["kid"]))
@@ -48,5 +68,8 @@ def of_type(expected, key):
 
 
 forms = ["private jwk", "private pem", "jwks", "public pem"]
-asks = {"make-key": make_key, "sign-token": sign_token, "check-token": check_token}
-serve("cryptography", " ".join(backend.openssl_version_text().split()[:2]), asks, writes=forms, reads=forms)
+asks = {"make-key": make_key, "sign-token": sign_token, "check-token": check_token, "load-key": load_key}
+serve(
+    "cryptography", " ".join(backend.openssl_version_text().split()[:2]), asks | pyca_certificates.ASKS, writes=forms, reads=forms,
+    judges=["seed", "pem"], composites=sorted(pyca_composite.KINDS),
+)  # fmt: skip

@@ -1,5 +1,5 @@
 //! Measures one thing at a time beside its rivals: `sealstone-bench engine [--room ROOM]` or
-//! `sealstone-bench auth [--seconds N] [--warm N]`, each with `[--rounds N] [--only PART] [--peers] [--against NAME,NAME]
+//! `sealstone-bench auth [--seconds N] [--warm N]` or `sealstone-bench jose`, each with `[--rounds N] [--only PART] [--peers] [--against NAME,NAME]
 //! [--json FILE]`; `sealstone-bench gateway [--seconds N] [--devices N] [--rounds N] [--only rates|memory] [--json FILE]`; `sealstone-bench m4 [--check] [--docs] [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
 //!
 //! Each round runs one batch of ours and one of each rival for every row, so that whatever disturbs the machine
@@ -10,6 +10,7 @@ mod auth;
 mod clock;
 mod engine;
 mod gateway;
+mod jose;
 mod m4;
 mod ours;
 mod peer;
@@ -24,10 +25,14 @@ use engine::{Against, Choice};
 use serde_json::Value;
 
 /// Everything that can be measured.
-const NAMES: [(&str, &str); 4] = [
+const NAMES: [(&str, &str); 5] = [
     ("auth", "the authorization server under load: tokens, introspection, memory, start"),
     ("engine", "key generation, signing and verification: from bytes, from expanded keys, in batches"),
     ("gateway", "the verifying gateway with Mosquitto: messages a second, latencies, memory"),
+    (
+        "jose",
+        "tokens: a JWT signed and verified beside other libraries, what that costs beyond the engine, batches",
+    ),
     ("m4", "the engine on an emulated Cortex-M4: instructions, stack, flash"),
 ];
 
@@ -112,6 +117,7 @@ impl Request {
             Some("auth") => self.auth(&root)?,
             Some("engine") => self.engine(&root)?,
             Some("gateway") => self.gateway(&root)?,
+            Some("jose") => self.jose(&root)?,
             Some("m4") => self.m4(&root)?,
             Some(other) => return Err(format!("nothing to measure is called {other}")),
         }
@@ -157,6 +163,25 @@ impl Request {
         // Only a whole run is a record.
         if self.only.is_none() {
             println!("\nrecorded in {}", gateway::record(root, &outcome)?.display());
+        }
+        Ok(())
+    }
+
+    fn jose(&self, root: &Path) -> Result<(), String> {
+        if self.room.is_some() || self.seconds.is_some() || self.warm.is_some() || self.check {
+            return Err("jose takes --rounds, --only, --peers, --against and --json".to_owned());
+        }
+        let choice = jose::Choice {
+            rounds: self.rounds.unwrap_or(15),
+            only: self.only.as_deref(),
+            against: &self.against,
+        };
+        let outcome = jose::measure(root, &choice)?;
+        print!("{}", jose::text(&outcome.rows));
+        self.write_json(outcome.rows.iter().map(jose::Row::json))?;
+        // Only a whole run is a record.
+        if matches!(self.against, Against::All) && self.only.is_none() {
+            println!("\nrecorded in {}", jose::record(root, &outcome)?.display());
         }
         Ok(())
     }

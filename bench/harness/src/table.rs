@@ -207,7 +207,7 @@ pub(crate) fn cycles(outcome: &Outcome) -> String {
     text
 }
 
-fn micro(nanoseconds: f64) -> String {
+pub(crate) fn micro(nanoseconds: f64) -> String {
     let digits = if nanoseconds < 100_000.0 { 1 } else { 0 };
     format!("{:.digits$}", nanoseconds / 1000.0)
 }
@@ -226,8 +226,9 @@ impl Goals {
     /// A goal for a rival or a row that does not exist would never be missed, so it is refused.
     fn parse(text: &str) -> Result<Self, String> {
         let mut tables: toml::Table = toml::from_str(text).map_err(|why| why.to_string())?;
-        // Those of the authorization server: `auth/goals.rs`.
+        // Those of the authorization server, `auth/goals.rs`, and of tokens, `jose/rows.rs`.
         tables.remove("auth");
+        tables.remove("jose");
         let goals: BTreeMap<String, BTreeMap<String, f64>> =
             tables.try_into().map_err(|why: toml::de::Error| why.to_string())?;
         let mut rows = BTreeSet::new();

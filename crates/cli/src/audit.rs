@@ -131,7 +131,7 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
         Command::Key(options) => {
             let key = audit::public(&place(options.config.as_ref())?)?;
             let out = Target::from(options.out);
-            if options.format == Format::Der && out == Target::Stdout && terminal.is_screen() {
+            if options.format.is_binary() && out == Target::Stdout && terminal.is_screen() {
                 let hint = "--out FILE writes it into a file, --format pem is text";
                 return Err(Error::usage("DER is binary and would go to the screen", hint));
             }

@@ -36,8 +36,16 @@ pub(crate) enum Error {
     Signature { name: String, what: String, hint: Option<String> },
     /// The token is not valid.
     Token(sealstone_jose::Error),
+    /// The token is of another kind than the key: it may be good, and this key cannot tell.
+    TokenKind { what: String, hint: Option<String> },
+    /// Of several tokens, so many are not valid.
+    Tokens { bad: usize, all: usize },
+    /// A key in JSON has faults; only `jwk check` says so.
+    KeyFaults { name: String, faults: usize },
     /// The token cannot even be taken apart; only `jwt inspect` says so.
     TokenRefused(sealstone_jose::Error),
+    /// A tree of files, and what the shell is told.
+    Tree { code: u8, what: String, hint: Option<String> },
     /// Options or input that make no sense, together or alone.
     Usage { what: String, hint: Option<String> },
 }
@@ -52,8 +60,12 @@ impl Error {
             | Error::Jws(_)
             | Error::Message { .. }
             | Error::Signature { .. }
+            | Error::KeyFaults { .. }
             | Error::Token(_)
+            | Error::TokenKind { .. }
+            | Error::Tokens { .. }
             | Error::TokenRefused(_) => 1,
+            Error::Tree { code, .. } => *code,
             _ => 2,
         }
     }
@@ -70,11 +82,17 @@ impl Error {
             | Error::Network { hint, .. }
             | Error::Refused { hint, .. }
             | Error::Signature { hint, .. }
+            | Error::TokenKind { hint, .. }
+            | Error::Tree { hint, .. }
             | Error::Usage { hint, .. } => hint.clone(),
             Error::Token(cause) => token_hint(cause),
             Error::Jws(cause) | Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
             Error::Mqtt(cause) => Some(cause.hint()),
-            Error::Engine(_) | Error::File { .. } | Error::Message { .. } => None,
+            Error::Engine(_)
+            | Error::File { .. }
+            | Error::KeyFaults { .. }
+            | Error::Message { .. }
+            | Error::Tokens { .. } => None,
         }
     }
 
@@ -134,8 +152,13 @@ impl fmt::Display for Error {
             Error::Refused { what, .. } => write!(f, "the server refuses: {what}"),
             Error::Signature { name, what, .. } => write!(f, "{name}: {what}"),
             Error::Token(cause) => write!(f, "the token is not valid: {cause}"),
+            Error::TokenKind { what, .. } => write!(f, "the token is not valid: {what}"),
+            Error::Tokens { bad: 1, all } => write!(f, "1 of {all} tokens is not valid"),
+            Error::Tokens { bad, all } => write!(f, "{bad} of {all} tokens are not valid"),
+            Error::KeyFaults { name, faults: 1 } => write!(f, "{name} would be refused: 1 fault"),
+            Error::KeyFaults { name, faults } => write!(f, "{name} would be refused: {faults} faults"),
             Error::TokenRefused(cause) => write!(f, "this token would be refused: {cause}"),
-            Error::Usage { what, .. } => f.write_str(what),
+            Error::Tree { what, .. } | Error::Usage { what, .. } => f.write_str(what),
         }
     }
 }

@@ -8,19 +8,9 @@ use sealstone_mldsa::{CONTEXT_MAX, PreHash};
 
 /// An algorithm of a server's tokens by its registered name, in any case.
 pub(crate) fn algorithm() -> impl TypedValueParser<Value = Algorithm> {
-    of_algorithms(Algorithm::ALL.to_vec())
-}
-
-/// An algorithm of a key that is made here: not RSA, which is for the clients of servers.
-pub(crate) fn key_algorithm() -> impl TypedValueParser<Value = Algorithm> {
-    let rsa = [Algorithm::Ps256, Algorithm::Rs256];
-    of_algorithms(Algorithm::ALL.into_iter().filter(|known| !rsa.contains(known)).collect())
-}
-
-fn of_algorithms(all: Vec<Algorithm>) -> impl TypedValueParser<Value = Algorithm> {
-    PossibleValuesParser::new(all.iter().map(|known| known.name()).collect::<Vec<_>>()).try_map(move |name| {
-        let known = all.iter().find(|known| known.name().eq_ignore_ascii_case(&name));
-        known.copied().ok_or("unknown algorithm")
+    PossibleValuesParser::new(Algorithm::ALL.map(Algorithm::name)).try_map(|name| {
+        let known = Algorithm::ALL.into_iter().find(|known| known.name().eq_ignore_ascii_case(&name));
+        known.ok_or("unknown algorithm")
     })
 }
 

@@ -9,26 +9,34 @@
 mod admin;
 mod audit;
 mod backup;
+mod cert;
 mod client;
 mod client_auth;
 mod clock;
+mod cms;
+mod csr;
 mod error;
 mod files;
 mod flags;
 mod https;
 mod issuer;
+mod jwk;
+mod jwks;
 mod jws;
 mod jwt;
 mod key;
+mod key_password;
 mod keyfile;
 mod manual;
 mod message;
 mod mqtt;
+mod password;
 mod quickstart;
 mod serve;
 mod sign;
 mod signing_key;
 mod terminal;
+mod tree;
 mod user;
 mod verify;
 
@@ -67,6 +75,8 @@ enum Command {
     /// Make, look at and convert keys
     #[command(subcommand)]
     Key(key::Command),
+    /// Write a key in another form: PEM, DER, JWK, COSE_Key or raw
+    Convert(key::convert::Options),
     /// Sign a file
     Sign(sign::Options),
     /// Check a file's signature
@@ -77,9 +87,27 @@ enum Command {
     /// Sign and check files as JSON Web Signatures: detached, or in JSON
     #[command(subcommand)]
     Jws(jws::Command),
+    /// Check, read and identify keys in JSON
+    #[command(subcommand)]
+    Jwk(jwk::Command),
+    /// Build, read, fetch and rotate sets of public keys
+    #[command(subcommand)]
+    Jwks(jwks::Command),
+    /// Make, issue, read, check and revoke certificates
+    #[command(subcommand)]
+    Cert(cert::Command),
+    /// Make and check requests for certificates
+    #[command(subcommand)]
+    Csr(csr::Command),
+    /// Sign, check, encrypt and decrypt messages in CMS, as other programs exchange them
+    #[command(subcommand)]
+    Cms(cms::Command),
     /// Sign, check and plan messages of devices over MQTT
     #[command(subcommand)]
     Mqtt(mqtt::Command),
+    /// Sign and verify file trees as Linux IMA does
+    #[command(subcommand)]
+    Tree(tree::Command),
     /// Run the token server
     Serve(serve::Options),
     /// Add, list and remove the server's clients
@@ -133,11 +161,18 @@ fn main() -> ExitCode {
 fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
     match command {
         Command::Key(command) => key::run(command, terminal),
+        Command::Convert(options) => key::convert::run(options, terminal),
         Command::Sign(options) => sign::run(&options, terminal),
         Command::Verify(options) => verify::run(&options, terminal),
         Command::Jwt(command) => jwt::run(command, terminal),
         Command::Jws(command) => jws::run(command, terminal),
+        Command::Jwk(command) => jwk::run(command, terminal),
+        Command::Jwks(command) => jwks::run(command, terminal),
+        Command::Cert(command) => cert::run(command, terminal),
+        Command::Csr(command) => csr::run(command, terminal),
+        Command::Cms(command) => cms::run(command, terminal),
         Command::Mqtt(command) => mqtt::run(command, terminal),
+        Command::Tree(command) => tree::run(command, terminal),
         Command::Serve(options) => serve::run(&options),
         Command::Client(command) => client::run(command, terminal),
         Command::Issuer(command) => issuer::run(command, terminal),

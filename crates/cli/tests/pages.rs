@@ -33,6 +33,9 @@ macro_rules! pages {
 }
 
 pages! {
+    certificates
+    cms
+    from_jwt_pq
     jose
 }
 

@@ -39,18 +39,27 @@ transcripts! {
     admin
     audit
     backup
+    cert
     client
+    cms
+    composite
+    convert
+    csr
     edges
     issuer
+    jwk
+    jwks
     jws
     jwt
     key
+    legacy
     mqtt
     mqtt_audit
     mqtt_simulate
     quickstart
     sign
     signing_key
+    tree
     user
 }
 

@@ -74,6 +74,11 @@ impl Algorithm {
         }
     }
 
+    /// The one of a pair, for the six pairs that JOSE takes.
+    pub fn of_pair(pair: pair::Algorithm) -> Option<Self> {
+        Self::ALL.into_iter().find(|algorithm| algorithm.pair() == pair)
+    }
+
     /// What it computes.
     pub const fn pair(self) -> pair::Algorithm {
         match self {
@@ -183,6 +188,16 @@ impl PrivateKey {
         &self.public
     }
 
+    /// The key under its other name, in X.509.
+    pub fn pair(&self) -> &pair::PrivateKey {
+        &self.pair
+    }
+
+    /// The raw private key, as [`from_secret`](Self::from_secret) takes it.
+    pub fn secret(&self) -> Zeroizing<Vec<u8>> {
+        Zeroizing::new(self.pair.encode().to_vec())
+    }
+
     fn of(algorithm: Algorithm, pair: pair::PrivateKey) -> Result<Self, Error> {
         let public = PublicKey::from_public(algorithm, pair.public().encode())?;
         Ok(Self { pair: Arc::new(pair), public })
@@ -256,6 +271,11 @@ impl PublicKey {
     /// The algorithm that it checks.
     pub fn algorithm(&self) -> Algorithm {
         self.algorithm
+    }
+
+    /// The key under its other name, in X.509.
+    pub fn pair(&self) -> &pair::PublicKey {
+        &self.pair
     }
 
     /// The key id: the one it was given, or else the thumbprint.
@@ -392,10 +412,15 @@ impl PublicKey {
         cose::akp_key(&self.cose_kid(), self.algorithm.cose_id(), self.as_bytes(), None)
     }
 
+    /// The SHA-256 thumbprint of RFC 9679 over the members that RFC 9964 §6 names, with the value of `alg` that the draft asks for.
+    pub fn cose_thumbprint(&self) -> [u8; 32] {
+        cose::akp_thumbprint(self.algorithm.cose_id(), self.as_bytes())
+    }
+
     fn cose_kid(&self) -> Vec<u8> {
         match &self.kid {
             Some(kid) => kid.as_bytes().to_vec(),
-            None => cose::akp_thumbprint(self.algorithm.cose_id(), self.as_bytes()).to_vec(),
+            None => self.cose_thumbprint().to_vec(),
         }
     }
 }
@@ -450,14 +475,14 @@ impl<'m> cose::Unverified<'m, Algorithm> {
         key: &PublicKey,
         detached: Option<&'m [u8]>,
     ) -> Result<cose::Verified<'m, Algorithm>, Error> {
-        let payload = match (self.payload(), detached) {
+        let payload = match (self.peek_payload_untrusted(), detached) {
             (Some(_), Some(_)) => return Err(Error::NotDetached),
             (payload, detached) => payload.or(detached).ok_or(Error::NoPayload)?,
         };
         if self.header().algorithm() != key.algorithm {
             return Err(Error::BadSignature);
         }
-        key.pair.verify(b"", &self.to_be_signed(payload), self.signature())?;
+        key.pair.verify(b"", &self.to_be_signed(payload), self.signature)?;
         Ok(self.proven(payload))
     }
 }

@@ -242,6 +242,20 @@ pub enum Error {
         /// The key id.
         kid: String,
     },
+    /// The key set at an address cannot be had, and none is known from before that may still be believed.
+    Unreachable {
+        /// The address.
+        url: String,
+        /// What went wrong.
+        cause: String,
+    },
+    /// A key set is not fetched from such an address.
+    UrlRefused {
+        /// The address.
+        url: String,
+        /// Why.
+        reason: &'static str,
+    },
 }
 
 impl Error {
@@ -267,6 +281,9 @@ impl Error {
             Self::KeyMismatch { .. } => "the file was edited or mixed from two keys: export the key again",
             Self::PrivateMember { .. } => "give the public half; if this was published, replace the key",
             Self::UnknownKid { .. } => "fetch the key set again: the key may be newer than your copy",
+            Self::NotSign1 { .. } => "take the signed message out of what carries it",
+            Self::Unreachable { .. } => "try the address by hand; one of a private network must be allowed",
+            Self::UrlRefused { .. } => "give the https:// address of the key set",
             _ => return None,
         })
     }
@@ -357,6 +374,8 @@ impl fmt::Display for Error {
             Self::TooLarge { place, limit, found } => write!(f, "{place}: at most {limit}, found {found}"),
             Self::TypMismatch { expected, found } => mismatch(f, "typ", expected, found),
             Self::UnknownKid { kid } => write!(f, "no key of the set has the kid {kid}"),
+            Self::Unreachable { url, cause } => write!(f, "the key set at {url} cannot be fetched: {cause}"),
+            Self::UrlRefused { url, reason } => write!(f, "the address {url} is refused: {reason}"),
         }
     }
 }

@@ -1,8 +1,10 @@
 //! JSON that has only one reading: no member twice at any depth, no more than [`MAX_DEPTH`] levels, one value.
 
+use core::cell::Cell;
 use core::fmt;
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::map::Entry;
 use serde_json::{Map, Number, Value};
 use zeroize::Zeroize as _;
 
@@ -13,7 +15,16 @@ pub(crate) const MAX_DEPTH: usize = 32;
 
 /// Reads one JSON object and nothing after it. `place` names the text in the error.
 pub(crate) fn object(place: &'static str, text: &[u8]) -> Result<Map<String, Value>, Error> {
-    match value(place, text)? {
+    object_of(place, text, usize::MAX)
+}
+
+/// The same with at most so many values in it: each costs its reader more than its two or three bytes.
+pub(crate) fn object_of(
+    place: &'static str,
+    text: &[u8],
+    values: usize,
+) -> Result<Map<String, Value>, Error> {
+    match value(place, text, values)? {
         Value::Object(map) => Ok(map),
         mut other => {
             let problem = format!("expected an object, found {}", kind(&other));
@@ -23,7 +34,7 @@ pub(crate) fn object(place: &'static str, text: &[u8]) -> Result<Map<String, Val
     }
 }
 
-fn value(place: &'static str, text: &[u8]) -> Result<Value, Error> {
+fn value(place: &'static str, text: &[u8], values: usize) -> Result<Value, Error> {
     let refusal = |error: serde_json::Error| {
         let (line, column) = (error.line(), error.column());
         let text = error.to_string();
@@ -38,13 +49,26 @@ fn value(place: &'static str, text: &[u8]) -> Result<Value, Error> {
         problem: "not UTF-8".into(),
     })?;
     let mut reader = serde_json::Deserializer::from_str(text);
-    let mut value = Strict { depth: MAX_DEPTH }.deserialize(&mut reader).map_err(refusal)?;
+    let left = Cell::new(values);
+    let mut value = Strict { depth: MAX_DEPTH, left: &left }.deserialize(&mut reader).map_err(refusal)?;
     match reader.end() {
         Ok(()) => Ok(value),
         Err(error) => {
             wipe(&mut value);
             Err(refusal(error))
         }
+    }
+}
+
+/// Writes a string of JSON.
+pub(crate) fn quote(text: &str, out: &mut String) {
+    // Most texts here hold nothing that must be escaped (RFC 8259 §7).
+    if text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\') {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&Value::String(text.to_owned()).to_string());
     }
 }
 
@@ -70,30 +94,35 @@ pub(crate) fn wipe(value: &mut Value) {
     }
 }
 
-/// Builds a [`Value`], with `depth` levels left.
+/// Builds a [`Value`], with `depth` levels and `left` values left.
 #[derive(Clone, Copy)]
-struct Strict {
+struct Strict<'c> {
     depth: usize,
+    left: &'c Cell<usize>,
 }
 
-impl Strict {
+impl Strict<'_> {
     fn deeper<E: serde::de::Error>(self) -> Result<Self, E> {
         match self.depth.checked_sub(1) {
-            Some(depth) => Ok(Self { depth }),
+            Some(depth) => Ok(Self { depth, ..self }),
             None => Err(E::custom(format_args!("more than {MAX_DEPTH} levels deep"))),
         }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        match self.left.get().checked_sub(1) {
+            Some(left) => self.left.set(left),
+            None => return Err(D::Error::custom("too many values")),
+        }
         reader.deserialize_any(self)
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -141,11 +170,12 @@ impl<'de> Visitor<'de> for Strict {
         let mut map = Map::new();
         let read = (|| {
             while let Some(name) = members.next_key::<String>()? {
-                if map.contains_key(&name) {
-                    return Err(A::Error::custom(format_args!("member {} twice", shown(&name))));
-                }
-                let value = members.next_value_seed(deeper)?;
-                map.insert(name, value);
+                match map.entry(name) {
+                    Entry::Vacant(entry) => entry.insert(members.next_value_seed(deeper)?),
+                    Entry::Occupied(entry) => {
+                        return Err(A::Error::custom(format_args!("member {} twice", shown(entry.key()))));
+                    }
+                };
             }
             Ok(())
         })();

@@ -21,6 +21,8 @@ use crate::rsa;
 pub(crate) const MAX_JWK: usize = 65_536;
 /// Most bytes of a set.
 const MAX_SET: usize = 1_048_576;
+/// Most values of a set, at all depths: what is small as text is not in memory.
+const MAX_SET_VALUES: usize = 65_536;
 /// Most keys of a set.
 const MAX_KEYS: usize = 512;
 /// Most bytes of a key id.
@@ -205,7 +207,7 @@ impl JwkSet {
     /// for more than a mebibyte or 512 keys; [`Error::BadJson`].
     pub fn parse(text: &[u8]) -> Result<Self, Error> {
         check_size("JWK set", MAX_SET, text.len())?;
-        let map = Wiped(json::object("JWK set", text)?);
+        let map = Wiped(json::object_of("JWK set", text, MAX_SET_VALUES)?);
         let Some(Value::Array(items)) = map.0.get("keys") else {
             return Err(Error::KeyMalformed {
                 member: "keys",
@@ -232,6 +234,28 @@ impl JwkSet {
         Ok(set)
     }
 
+    /// Reads a set of one's own, of which nothing may be left out: as [`parse`](Self::parse) does, but a key that would be
+    /// ignored is an error.
+    ///
+    /// ```
+    /// use sealstone_jose::JwkSet;
+    ///
+    /// let text = br#"{"keys":[{"kty":"AKP","alg":"ML-DSA-99","pub":"AA"}]}"#;
+    /// assert_eq!(JwkSet::parse(text)?.ignored().len(), 1);
+    /// assert!(JwkSet::parse_whole(text).is_err());
+    /// # Ok::<(), sealstone_jose::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// Those of [`parse`](Self::parse), and why the first key that is not for us is not.
+    pub fn parse_whole(text: &[u8]) -> Result<Self, Error> {
+        let set = Self::parse(text)?;
+        match set.ignored.first() {
+            Some(ignored) => Err(ignored.reason.clone()),
+            None => Ok(set),
+        }
+    }
+
     /// The keys, in their order.
     pub fn keys(&self) -> &[PublicKey] {
         &self.keys
@@ -240,6 +264,31 @@ impl JwkSet {
     /// The key of this id.
     pub fn by_kid(&self, kid: &str) -> Option<&PublicKey> {
         self.keys.iter().find(|key| key.kid() == kid)
+    }
+
+    /// The key of this thumbprint (RFC 7638), whatever its `kid` is.
+    pub fn by_thumbprint(&self, thumbprint: &str) -> Option<&PublicKey> {
+        // No other text is one: none of the keys is hashed for it.
+        (thumbprint.len() == b64::encoded_len(32))
+            .then(|| self.keys.iter().find(|key| key.thumbprint() == thumbprint))
+            .flatten()
+    }
+
+    /// The key that a token's `kid` means: the one of that id, or else of that thumbprint.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?.public().clone().with_kid("2026-11");
+    /// let set = JwkSet::new([key.clone()])?;
+    /// assert_eq!(set.find("2026-11"), Some(&key));
+    /// assert_eq!(set.find(key.thumbprint()), Some(&key));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn find(&self, kid: &str) -> Option<&PublicKey> {
+        self.by_kid(kid).or_else(|| self.by_thumbprint(kid))
     }
 
     /// What was read but is not used, and why.
@@ -320,7 +369,7 @@ pub(crate) fn write_object(members: &[(&'static str, String)], out: &mut String)
         out.push_str(if index == 0 { "{\"" } else { ",\"" });
         out.push_str(name);
         out.push_str("\":");
-        out.push_str(&Value::String(value.clone()).to_string());
+        json::quote(value, out);
     }
     out.push('}');
 }

@@ -32,6 +32,9 @@ pub const MAX_TOKEN: usize = 65_536;
 /// Most characters of a token's first part.
 pub const MAX_HEADER: usize = 8_192;
 
+/// Most values in a header, at all depths: a chain of certificates fits.
+const MAX_HEADER_VALUES: usize = 256;
+
 /// Header members that would change what a compact token means, each with the reason why it is refused.
 const REFUSED: [(&str, &str); 4] = [
     ("crit", "no extension is understood in a compact token, so none can be critical (RFC 7515 §4.1.11)"),
@@ -182,19 +185,27 @@ impl Header {
     /// # Errors
     /// [`Error::HeaderMalformed`] for a key id that a reader would refuse, [`Error::TooLarge`].
     fn json(&self, algorithm: &str, kid: Option<&str>) -> Result<String, Error> {
-        let quoted = |text: &str| Value::String(text.to_owned()).to_string();
-        let mut json = format!("{{\"alg\":{}", quoted(algorithm));
-        for (name, value) in [("typ", &self.typ), ("cty", &self.cty)] {
-            if let Some(value) = value {
-                json.push_str(&format!(",\"{name}\":{}", quoted(value)));
-            }
+        let mut json = String::with_capacity(160);
+        json.push_str("{\"alg\":");
+        json::quote(algorithm, &mut json);
+        let mut member = |name: &str, value: &str| {
+            json.push_str(",\"");
+            json.push_str(name);
+            json.push_str("\":");
+            json::quote(value, &mut json);
+        };
+        if let Some(typ) = &self.typ {
+            member("typ", typ);
+        }
+        if let Some(cty) = &self.cty {
+            member("cty", cty);
         }
         if let Some(kid) = kid.filter(|_| !self.without_kid) {
             check_kid(kid)?;
-            json.push_str(&format!(",\"kid\":{}", quoted(kid)));
+            member("kid", kid);
         }
         for (name, value) in &self.more {
-            json.push_str(&format!(",\"{name}\":{}", quoted(value)));
+            member(name, value);
         }
         if self.unencoded {
             json.push_str(",\"b64\":false,\"crit\":[\"b64\"]");
@@ -253,8 +264,42 @@ impl<'t> Unverified<'t> {
     /// # Errors
     /// [`Error::UnknownKid`], [`Error::AmbiguousKey`], and those of [`verify`](Self::verify).
     pub fn verify_with_set(self, keys: &JwkSet) -> Result<Verified, Error> {
-        let key = self.key_in(keys)?.clone();
-        self.verify(&key)
+        let key = self.key_in(keys)?;
+        self.verify(key)
+    }
+
+    /// Checks each with its key, as [`verify`](Self::verify) does: ML-DSA signatures of one level side by side, which takes less
+    /// time for each than alone. Each gets what it would get alone, in the place where it was.
+    ///
+    /// ```
+    /// use sealstone_jose::jws::{self, Header, Unverified};
+    /// use sealstone_jose::{Algorithm, PrivateKey};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+    /// let token = jws::encode(&key, &Header::new(), b"x")?;
+    /// let tokens = vec![(Unverified::parse(&token)?, key.public()), (Unverified::parse(&token)?, key.public())];
+    /// assert!(Unverified::verify_all(tokens).iter().all(Result::is_ok));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn verify_all(tokens: Vec<(Self, &PublicKey)>) -> Vec<Result<Verified, Error>> {
+        let checked: Vec<Result<(), Error>> =
+            tokens.iter().map(|(token, key)| token.header.check_algorithm(key)).collect();
+        let fits = tokens.iter().zip(&checked).filter(|(_, checked)| checked.is_ok());
+        let jobs: Vec<_> = fits
+            .map(|((token, key), _)| (*key, token.signing_input.as_bytes(), token.signature.as_slice()))
+            .collect();
+        let mut verdicts = PublicKey::verify_all(&jobs).into_iter();
+        let checked: Vec<Result<(), Error>> = checked
+            .into_iter()
+            .map(|checked| checked.and_then(|()| verdicts.next().unwrap_or(Err(Error::BadSignature))))
+            .collect();
+        tokens
+            .into_iter()
+            .zip(checked)
+            .map(|((token, _), checked)| checked.map(|()| token.proven()))
+            .collect()
     }
 
     /// The key with which [`verify_with_set`](Self::verify_with_set) would check: for a caller who wants to know
@@ -293,7 +338,8 @@ impl<A> Unverified<'_, A> {
 /// The door of both readers.
 pub(crate) fn take_apart<A: Named>(token: &str) -> Result<Unverified<'_, A>, Error> {
     check_size("token", MAX_TOKEN, token.len())?;
-    if token.trim_start().starts_with('{') {
+    // Nobody writes more spaces in front of it.
+    if token.bytes().take(64).find(|byte| !byte.is_ascii_whitespace()) == Some(b'{') {
         return Err(Error::JsonSerialization);
     }
     let [header, payload, signature] = split(token)?;
@@ -375,7 +421,7 @@ impl ReceivedHeader {
     /// Errors: `UnknownKid`, `AmbiguousKey`.
     fn key_in<'k>(&self, keys: &'k JwkSet) -> Result<&'k PublicKey, Error> {
         match self.kid() {
-            Some(kid) => keys.by_kid(kid).ok_or_else(|| Error::UnknownKid { kid: shown(kid) }),
+            Some(kid) => keys.find(kid).ok_or_else(|| Error::UnknownKid { kid: shown(kid) }),
             None => {
                 let fits = |key: &&PublicKey| key.algorithm().accepts(self.algorithm);
                 let mut candidates = keys.keys().iter().filter(fits);
@@ -448,7 +494,7 @@ enum Extensions {
 }
 
 fn read_header<A: Named>(part: &str, extensions: Extensions) -> Result<ReceivedHeader<A>, Error> {
-    let members = json::object("header", &b64::decode("header", part)?)?;
+    let members = json::object_of("header", &b64::decode("header", part)?, MAX_HEADER_VALUES)?;
     for (member, reason) in REFUSED {
         let understood = extensions == Extensions::B64 && matches!(member, "crit" | "b64");
         if members.contains_key(member) && !understood {

@@ -2,6 +2,8 @@
 //!
 //! Time is passed in; nothing here reads a clock.
 
+mod verifier;
+
 use core::fmt;
 use core::time::Duration;
 
@@ -12,6 +14,8 @@ use crate::error::{Error, shown};
 use crate::json;
 use crate::jws::{Header, ReceivedHeader, Unsigned, Verified};
 use crate::key::PrivateKey;
+
+pub use verifier::Verifier;
 
 /// 9999-12-31T23:59:59Z. A larger NumericDate is milliseconds or nonsense.
 const LAST_SECOND: u64 = 253_402_300_799;
@@ -29,7 +33,7 @@ impl fmt::Display for UnixSeconds {
 /// Signs `claims` into a token of type `typ` (`JWT`, `at+jwt`, …).
 ///
 /// # Errors
-/// Those of [`jws::encode`].
+/// Those of [`jws::encode`](crate::jws::encode).
 pub fn sign(key: &PrivateKey, typ: &str, claims: &Claims) -> Result<String, Error> {
     unsigned(key, typ, claims)?.sign()
 }
@@ -303,14 +307,16 @@ impl Rules {
     }
 
     fn check_typ<A>(&self, header: &ReceivedHeader<A>) -> Result<(), Error> {
-        if header.cty().is_some_and(|cty| bare_type(cty) == "jwt") {
+        if header.cty().map(bare_type).is_some_and(is_token) {
             return Err(Error::NestedToken);
         }
         let found = header.typ().map(bare_type);
         let (good, expected) = match &self.typ {
             Named::Any => (true, ""),
-            Named::Absent => (found.as_deref().is_none_or(|typ| typ == "jwt"), ""),
-            Named::Exactly(typ) => (found == Some(bare_type(typ)), typ.as_str()),
+            Named::Absent => (found.is_none_or(|typ| typ.eq_ignore_ascii_case("jwt")), ""),
+            Named::Exactly(typ) => {
+                (found.is_some_and(|found| found.eq_ignore_ascii_case(bare_type(typ))), typ.as_str())
+            }
         };
         if good {
             return Ok(());
@@ -391,13 +397,20 @@ impl<A> Token<A> {
     }
 }
 
-/// RFC 7515 §4.1.9: a media type, its `application/` left out where nothing else contains a slash.
-fn bare_type(typ: &str) -> String {
-    let typ = typ.to_ascii_lowercase();
-    match typ.strip_prefix("application/") {
-        Some(rest) if !rest.contains('/') => rest.to_owned(),
+/// RFC 7515 §4.1.9: a media type, its `application/` left out where nothing else contains a slash. Case does not count.
+fn bare_type(typ: &str) -> &str {
+    const PREFIX: &str = "application/";
+    match typ.split_at_checked(PREFIX.len()) {
+        Some((front, rest)) if front.eq_ignore_ascii_case(PREFIX) && !rest.contains('/') => rest,
         _ => typ,
     }
+}
+
+/// Whether content of a media type is itself a token: RFC 7519 §5.2, RFC 7515 §9.2, and the suffix of RFC 8417 §2.4.
+fn is_token(bare: &str) -> bool {
+    let suffix = bare.len().checked_sub(4).and_then(|at| bare.get(at..));
+    ["jwt", "jose", "jose+json"].into_iter().any(|name| bare.eq_ignore_ascii_case(name))
+        || suffix.is_some_and(|suffix| suffix.eq_ignore_ascii_case("+jwt"))
 }
 
 fn quoted(expected: &str) -> String {

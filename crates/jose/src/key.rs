@@ -1,5 +1,7 @@
 //! Keys that sign and verify: the algorithm lives in the key. How a key looks in JSON is in `jwk.rs`.
 
+mod batch;
+
 use core::fmt;
 use std::sync::{Arc, OnceLock};
 
@@ -11,11 +13,8 @@ use aws_lc_rs::signature::{
     RsaKeyPair, VerificationAlgorithm,
 };
 use aws_lc_rs::{agreement, digest};
-use sealstone_mldsa::{
-    Context, CpuEngine, Engine as _, ExpandedSigningKey, Mu, MuHasher, OsRandom, ParameterSet,
-    Randomness as _, SignJob, any,
-};
-use zeroize::{Zeroize as _, Zeroizing};
+use sealstone_mldsa::{Context, MuHasher, OsRandom, Randomness as _, any};
+use zeroize::Zeroizing;
 
 use crate::alg::{Algorithm, Curve, Family, Padding};
 use crate::cose::Kid;
@@ -215,62 +214,6 @@ impl PrivateKey {
             _ => Err(Error::Provider),
         }
     }
-
-    /// Signs each message with its key, as [`PrivateKey::sign`] does; those of one ML-DSA level side by side.
-    pub(crate) fn sign_all(jobs: &[(&PrivateKey, &[u8])]) -> Vec<Result<Vec<u8>, Error>> {
-        let mut signatures: Vec<Option<Result<Vec<u8>, Error>>> = jobs.iter().map(|_| None).collect();
-        macro_rules! side_by_side {
-            ($level:ident) => {
-                let mut due = Vec::new();
-                for ((key, message), signature) in jobs.iter().zip(&mut signatures) {
-                    if let Signer::MlDsa(key) = &key.core.signer
-                        && let any::ExpandedSigningKey::$level(key) = &**key
-                    {
-                        let mut mu = key.message(Context::EMPTY);
-                        mu.update(message);
-                        due.push(Due { key, mu: mu.finish(), signature });
-                    }
-                }
-                sign_side_by_side(due);
-            };
-        }
-        side_by_side!(MlDsa44);
-        side_by_side!(MlDsa65);
-        side_by_side!(MlDsa87);
-        let rest = |(signature, (key, message)): (Option<_>, &(&PrivateKey, &[u8]))| {
-            signature.unwrap_or_else(|| key.sign(message))
-        };
-        signatures.into_iter().zip(jobs).map(rest).collect()
-    }
-}
-
-/// A signature that is to be made, and where it goes.
-struct Due<'a, P: ParameterSet> {
-    key: &'a ExpandedSigningKey<P>,
-    mu: Mu,
-    signature: &'a mut Option<Result<Vec<u8>, Error>>,
-}
-
-/// Hedged signatures, FIPS 204 algorithm 2.
-fn sign_side_by_side<P: ParameterSet>(due: Vec<Due<'_, P>>) {
-    let mut rnd = Zeroizing::new(vec![[0; 32]; due.len()]);
-    // One alone is quicker alone. Without randomness nothing is signed here, and each is refused when it is tried alone.
-    if due.len() < 2 || OsRandom.fill(rnd.as_flattened_mut()).is_err() {
-        return;
-    }
-    let mut jobs = Vec::with_capacity(due.len());
-    for (due, rnd) in due.iter().zip(rnd.iter()) {
-        jobs.push(SignJob { key: due.key, mu: &due.mu, rnd: *rnd, signature: None });
-    }
-    CpuEngine::new().sign(&mut jobs);
-    let mut made = Vec::with_capacity(due.len());
-    for mut job in jobs {
-        job.rnd.zeroize();
-        made.push(job.signature.and_then(Result::ok).map(|signature| signature.encode().to_vec()));
-    }
-    for (due, made) in due.into_iter().zip(made) {
-        *due.signature = Some(made.ok_or(Error::Provider));
-    }
 }
 
 /// The algorithm and the key id, never the key.
@@ -411,6 +354,13 @@ impl PublicKey {
                     .verify(Context::EMPTY, message, &signature)
                     .map_err(|_| Error::BadSignature)
             }
+        }
+    }
+
+    /// Does now what the first verification would otherwise do: an ML-DSA key is expanded.
+    pub(crate) fn prepare(&self) {
+        if let Verifier::MlDsa { key, expanded } = &self.core.verifier {
+            expanded.get_or_init(|| Box::new(key.expand()));
         }
     }
 

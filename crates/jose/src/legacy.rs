@@ -1,7 +1,7 @@
 //! What jwt-pq (a Ruby library, up to 0.6.1) writes and RFC 9964 does not have, so that its users can move. Feature `legacy`.
 //!
 //! - Private JWKs whose `priv` is the expanded key. They are read into an [`ExpandedKey`], which signs, and has no JWK form: the
-//!   seed that RFC 9964 §4 wants cannot be computed back. Make a new key, and keep the old public one until its tokens are over.
+//!   seed that RFC 9964 §4 wants cannot be computed back. A PKCS#8 of the form `expandedKey` is no better, and read into the same. Make a new key, and keep the old public one until its tokens are over.
 //! - Tokens `EdDSA+ML-DSA-65` and its likes: two signatures of the same bytes, one behind the other, with neither bound to the other.
 //!   Whoever takes the Ed25519 half out has a good signature over a token that says otherwise. [`composite`](crate::composite) is
 //!   what came instead.
@@ -22,6 +22,7 @@
 use core::fmt;
 use core::ops::RangeInclusive;
 use core::str::FromStr;
+use std::sync::Arc;
 
 pub use sealstone_mldsa::Level;
 use sealstone_mldsa::{Context, OsRandom, any};
@@ -63,19 +64,29 @@ impl ExpandedKey {
         fields.check_use("sign")?;
         let public = fields.public_key(algorithm)?;
         let bytes = b64::decode_secret("priv", fields.text("priv")?, level.signing_key_len())?;
-        let signer = any::ExpandedSigningKey::decode(level, &bytes).map_err(|_| Error::KeyMalformed {
+        let key = Self::from_bytes(level, &bytes)?;
+        if key.public != public {
+            return Err(Error::KeyMismatch { member: "pub" });
+        }
+        Ok(match fields.kid()? {
+            Some(kid) => Self { public: key.public.with_kid(kid), ..key },
+            None => key,
+        })
+    }
+
+    /// Takes an expanded key as [`as_bytes`](Self::as_bytes) gives it, such as a PKCS#8 of the form `expandedKey` holds. It is
+    /// checked that its parts belong together; the public half is computed.
+    ///
+    /// # Errors
+    /// [`Error::KeyMalformed`].
+    pub fn from_bytes(level: Level, sk: &[u8]) -> Result<Self, Error> {
+        let signer = any::ExpandedSigningKey::decode(level, sk).map_err(|_| Error::KeyMalformed {
             member: "priv",
             expected: format!("an expanded key of {level}, whose parts belong together"),
             found: "others".into(),
         })?;
-        if signer.verifying_key().encode() != public.as_bytes() {
-            return Err(Error::KeyMismatch { member: "pub" });
-        }
-        let public = match fields.kid()? {
-            Some(kid) => public.with_kid(kid),
-            None => public,
-        };
-        Ok(Self { bytes, signer: Box::new(signer), public })
+        let public = PublicKey::from_public(of_level(level), signer.verifying_key().encode())?;
+        Ok(Self { bytes: Zeroizing::new(sk.to_vec()), signer: Box::new(signer), public })
     }
 
     /// The expanded key, skEncode (FIPS 204, Algorithm 24).
@@ -95,9 +106,13 @@ impl ExpandedKey {
     pub fn encode(&self, header: &Header, payload: &[u8]) -> Result<String, Error> {
         let (name, len) = (self.public.algorithm().name(), self.public.signature_len());
         let token = jws::signing_input(name, len, Some(self.public.kid()), header, payload)?;
-        let signature =
-            self.signer.sign(&mut OsRandom, Context::EMPTY, token.as_bytes()).map_err(|_| Error::Provider)?;
-        Ok(jws::sealed(token, signature.encode()))
+        let signature = self.sign(token.as_bytes())?;
+        Ok(jws::sealed(token, &signature))
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+        let signature = self.signer.sign(&mut OsRandom, Context::EMPTY, message);
+        Ok(signature.map_err(|_| Error::Provider)?.encode().to_vec())
     }
 }
 
@@ -148,8 +163,14 @@ impl Named for HybridAlgorithm {
 #[derive(Clone, Debug)]
 pub struct HybridPrivateKey {
     ed25519: PrivateKey,
-    ml_dsa: PrivateKey,
+    ml_dsa: MlDsa,
     public: HybridPublicKey,
+}
+
+#[derive(Clone, Debug)]
+enum MlDsa {
+    Expanded(Arc<ExpandedKey>),
+    Whole(PrivateKey),
 }
 
 impl HybridPrivateKey {
@@ -158,19 +179,32 @@ impl HybridPrivateKey {
     /// # Errors
     /// [`Error::Provider`] if there is none.
     pub fn generate(level: Level) -> Result<Self, Error> {
-        let ml_dsa = [Algorithm::MlDsa44, Algorithm::MlDsa65, Algorithm::MlDsa87][level as usize];
-        Self::new(PrivateKey::generate(Algorithm::EdDsa)?, PrivateKey::generate(ml_dsa)?)
+        Self::new(PrivateKey::generate(Algorithm::EdDsa)?, PrivateKey::generate(of_level(level))?)
     }
 
     /// Of an Ed25519 key and an ML-DSA key. Errors: `KeyTypeUnknown` for others.
     pub fn new(ed25519: PrivateKey, ml_dsa: PrivateKey) -> Result<Self, Error> {
         let public = HybridPublicKey::new(ed25519.public().clone(), ml_dsa.public().clone())?;
-        Ok(Self { ed25519, ml_dsa, public })
+        Ok(Self { ed25519, ml_dsa: MlDsa::Whole(ml_dsa), public })
+    }
+
+    /// Of an Ed25519 key and what jwt-pq has as its ML-DSA key. Errors: `KeyTypeUnknown` for another than an Ed25519 key.
+    pub fn with_expanded(ed25519: PrivateKey, ml_dsa: ExpandedKey) -> Result<Self, Error> {
+        let public = HybridPublicKey::new(ed25519.public().clone(), ml_dsa.public.clone())?;
+        Ok(Self { ed25519, ml_dsa: MlDsa::Expanded(Arc::new(ml_dsa)), public })
     }
 
     /// The public halves.
     pub fn public(&self) -> &HybridPublicKey {
         &self.public
+    }
+}
+
+const fn of_level(level: Level) -> Algorithm {
+    match level {
+        Level::MlDsa44 => Algorithm::MlDsa44,
+        Level::MlDsa65 => Algorithm::MlDsa65,
+        Level::MlDsa87 => Algorithm::MlDsa87,
     }
 }
 
@@ -209,7 +243,11 @@ pub fn encode(key: &HybridPrivateKey, header: &Header, payload: &[u8]) -> Result
     let header = header.clone().with("pq_alg", key.public.ml_dsa.algorithm().name());
     let (_, len) = algorithm.proof_len().into_inner();
     let token = jws::signing_input(algorithm.name(), len, None, &header, payload)?;
-    let signature = [key.ed25519.sign(token.as_bytes())?, key.ml_dsa.sign(token.as_bytes())?].concat();
+    let second = match &key.ml_dsa {
+        MlDsa::Expanded(key) => key.sign(token.as_bytes())?,
+        MlDsa::Whole(key) => key.sign(token.as_bytes())?,
+    };
+    let signature = [key.ed25519.sign(token.as_bytes())?, second].concat();
     Ok(jws::sealed(token, &signature))
 }
 

@@ -33,6 +33,11 @@
 
 #![forbid(unsafe_code)]
 
+/// The Rust of docs/from-jwt-pq.md is compiled and run with the other examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/from-jwt-pq.md")]
+mod from_jwt_pq {}
+
 mod alg;
 mod b64;
 #[cfg(feature = "composite")]
@@ -47,6 +52,7 @@ mod key;
 #[cfg(feature = "legacy")]
 pub mod legacy;
 pub mod mac;
+pub mod remote;
 mod rsa;
 pub mod size;
 

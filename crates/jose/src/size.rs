@@ -68,9 +68,9 @@ pub const LIMITS: [Limit; 8] = [
 
 /// Bytes of a token, part by part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Report {
+pub struct Report<A = Algorithm> {
     /// The signature algorithm.
-    pub algorithm: Algorithm,
+    pub algorithm: A,
     /// The first part.
     pub header: usize,
     /// The second part.
@@ -81,14 +81,14 @@ pub struct Report {
     pub total: usize,
 }
 
-impl Report {
+impl<A> Report<A> {
     /// The limits that the token breaks even when it travels alone.
     pub fn broken(&self) -> impl Iterator<Item = &'static Limit> {
         let total = self.total;
         LIMITS.iter().filter(move |limit| limit.is_broken_by(total))
     }
 
-    fn new(algorithm: Algorithm, header: usize, payload: usize, signature: usize) -> Self {
+    fn new(algorithm: A, header: usize, payload: usize, signature: usize) -> Self {
         let signature = b64::encoded_len(signature);
         Self { algorithm, header, payload, signature, total: header + payload + signature + 2 }
     }
@@ -115,16 +115,57 @@ pub fn report(token: &str) -> Result<Report, Error> {
 /// # Errors
 /// Those of [`Unverified::parse`].
 pub fn compare(token: &str) -> Result<Vec<Report>, Error> {
-    let unverified = Unverified::parse(token)?;
-    let payload = b64::encoded_len(unverified.peek_payload_untrusted().len());
-    let mut header = unverified.header().members().clone();
-    let reports = Algorithm::ALL.into_iter().map(|algorithm| {
-        header.insert("alg".to_owned(), Value::from(algorithm.name()));
-        let json = Value::Object(header.clone()).to_string();
-        let signature = algorithm.signature_len().unwrap_or(RSA_2048);
-        Report::new(algorithm, b64::encoded_len(json.len()), payload, signature)
-    });
-    Ok(reports.collect())
+    Ok(standard(&Unverified::parse(token)?))
+}
+
+fn standard<A>(token: &Unverified<'_, A>) -> Vec<Report> {
+    let len = |algorithm: Algorithm| algorithm.signature_len().unwrap_or(RSA_2048);
+    Algorithm::ALL.map(|algorithm| under(token, algorithm, algorithm.name(), len(algorithm))).to_vec()
+}
+
+/// The same header and claims with another `alg` and a signature of so many bytes.
+fn under<A, B>(token: &Unverified<'_, A>, algorithm: B, name: &str, signature: usize) -> Report<B> {
+    let mut header = token.header().members().clone();
+    header.insert("alg".to_owned(), Value::from(name));
+    let header = b64::encoded_len(Value::Object(header).to_string().len());
+    Report::new(algorithm, header, b64::encoded_len(token.peek_payload_untrusted().len()), signature)
+}
+
+/// The same beside tokens of two halves. Feature `composite`. A signature with an ECDSA half in DER is counted at its longest.
+#[cfg(feature = "composite")]
+pub mod composite {
+    use super::{Report, standard, under};
+    use crate::composite::Algorithm;
+    use crate::error::Error;
+    use crate::jws::Unverified;
+
+    /// Measures a composite token. Its signature is not checked.
+    ///
+    /// # Errors
+    /// Those of [`Unverified::parse_composite`].
+    pub fn report(token: &str) -> Result<Report<Algorithm>, Error> {
+        let unverified = Unverified::parse_composite(token)?;
+        let part = |index| token.split('.').nth(index).map_or(0, str::len);
+        Ok(Report::new(unverified.header().algorithm(), part(0), part(1), unverified.signature.len()))
+    }
+
+    /// What a token, standard or composite, would measure under each standard and each composite algorithm, as
+    /// [`compare`](super::compare) says.
+    ///
+    /// # Errors
+    /// Those of [`Unverified::parse`].
+    pub fn compare(token: &str) -> Result<(Vec<Report>, Vec<Report<Algorithm>>), Error> {
+        fn all<A>(token: &Unverified<'_, A>) -> (Vec<Report>, Vec<Report<Algorithm>>) {
+            let len = |algorithm: Algorithm| algorithm.pair().signature_max();
+            let report = |algorithm: Algorithm| under(token, algorithm, algorithm.name(), len(algorithm));
+            (standard(token), Algorithm::ALL.map(report).to_vec())
+        }
+        match (Unverified::parse(token), Unverified::parse_composite(token)) {
+            (Ok(token), _) => Ok(all(&token)),
+            (_, Ok(token)) => Ok(all(&token)),
+            (Err(cause), _) => Err(cause),
+        }
+    }
 }
 
 const fn limit(

@@ -96,11 +96,13 @@ pub(crate) fn algorithms(key: &PrivateKey) -> Cases {
         }
     }
     // The public key as the secret of a MAC: CVE-2015-9235.
-    for secret in [key.public().as_bytes().to_vec(), key.public().to_jwk().to_json().into_bytes()] {
+    for (form, secret) in
+        [("raw", key.public().as_bytes().to_vec()), ("JWK", key.public().to_jwk().to_json().into_bytes())]
+    {
         let input = format!("{}.{}", b64(r#"{"alg":"HS256","typ":"at+jwt"}"#), b64(PAYLOAD));
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &secret), input.as_bytes());
         cases.push(case(
-            "HS256 with the public key as secret",
+            format!("HS256 with the public key ({form}) as secret"),
             format!("{input}.{}", b64(tag)),
             "algorithm unknown",
         ));
@@ -146,6 +148,10 @@ pub(crate) fn headers(key: &PrivateKey) -> Cases {
         case("cty JWT", more(r#","cty":"JWT""#), "nested"),
         case("cty jwt", more(r#","cty":"jwt""#), "nested"),
         case("cty application/jwt", more(r#","cty":"application/JWT""#), "nested"),
+        case("cty at+jwt", more(r#","cty":"at+jwt""#), "nested"),
+        case("cty application/secevent+jwt", more(r#","cty":"application/secevent+jwt""#), "nested"),
+        case("cty JOSE", more(r#","cty":"JOSE""#), "nested"),
+        case("cty jose+json", more(r#","cty":"jose+json""#), "nested"),
         case("header an array", raw(b"[]"), "json"),
         case("header a string", raw(b"\"alg\""), "json"),
         case("header null", raw(b"null"), "json"),
@@ -179,6 +185,8 @@ pub(crate) fn headers(key: &PrivateKey) -> Cases {
         case("33 levels", deep(32), "json"),
         case("3000 levels", deep(2_900), "json"),
         case("header of 8193 characters", more(&format!(",\"x\":\"{}\"", "a".repeat(6_110))), "too large"),
+        case("300 values", more(&format!(",\"x\":[{}1]", "1,".repeat(299))), "json"),
+        case("300 members", more(&(0..300).map(|n| format!(",\"{n}\":0")).collect::<String>()), "json"),
         case("1e400", more(r#","x":1e400"#), "json"),
         case("NaN", more(r#","x":NaN"#), "json"),
         case("Infinity", more(r#","x":-Infinity"#), "json"),
@@ -323,6 +331,7 @@ pub(crate) fn payloads(key: &PrivateKey) -> Cases {
     let deep = |levels: usize| with(&format!("\"x\":{}{}", "[".repeat(levels), "]".repeat(levels)));
     let mut cases = vec![
         case("payload not JSON", of(b"hello"), "json"),
+        case("payload a token, with no cty to say so", of(b"eyJhbGciOiJub25lIn0.e30."), "json"),
         case("payload an array", of(format!("[{PAYLOAD}]").as_bytes()), "json"),
         case("payload a string", of(b"\"{}\""), "json"),
         case("payload two objects", of(PAYLOAD.repeat(2).as_bytes()), "json"),

@@ -1,6 +1,7 @@
 //! All integration tests of the crate, in one binary.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod batch;
 mod cases;
 mod claims;
 mod composite;
@@ -11,6 +12,8 @@ mod legacy;
 mod mac;
 mod matrix;
 mod properties;
+mod refusals;
+mod remote;
 mod rsa;
 mod sets;
 mod sizes;
@@ -85,7 +88,27 @@ fn kind(error: &Error) -> &'static str {
         Error::TooOld { .. } => "too old",
         Error::TypMismatch { .. } => "typ",
         Error::UnknownKid { .. } => "unknown kid",
+        Error::Unreachable { .. } => "unreachable",
+        Error::UrlRefused { .. } => "url",
         _ => "other",
+    }
+}
+
+/// A case of the table of refusals: where it is given to, what it is called, the kind of its error, and what became of it.
+struct Row {
+    place: &'static str,
+    name: String,
+    expected: &'static str,
+    outcome: Result<(), Error>,
+}
+
+fn row(place: &'static str, name: &str, expected: &'static str, outcome: Result<(), Error>) -> Row {
+    Row { place, name: name.to_owned(), expected, outcome }
+}
+
+impl Row {
+    fn check(&self) {
+        assert_refused(&format!("{}, {}", self.place, self.name), self.outcome.clone(), self.expected);
     }
 }
 

@@ -4,7 +4,7 @@ use sealstone_jose::{Algorithm, Error, PrivateKey, PublicKey};
 use sealstone_mldsa::{Level, any};
 use serde_json::{Map, Value, json};
 
-use crate::{assert_refused, b64, kind, unb64};
+use crate::{Row, assert_refused, b64, kind, row, unb64};
 
 fn private(algorithm: Algorithm) -> Value {
     let key = PrivateKey::generate(algorithm).unwrap();
@@ -30,16 +30,11 @@ fn respelled(text: &Value) -> String {
     format!("{}{}", &text[..text.len() - 1], char::from(alphabet[last | 1]))
 }
 
-#[test]
-fn private_keys() {
+/// Private JWKs, each with the kind of its error; and what must not be in any error.
+fn private_cases() -> (Vec<(&'static str, String, &'static str)>, Vec<String>) {
     let (ml, ec, ed) = (private(Algorithm::MlDsa65), private(Algorithm::Es256), private(Algorithm::Ed25519));
     let other = private(Algorithm::MlDsa65);
     let text = |value: &Value| value.as_str().unwrap().to_owned();
-    let expanded = |level: Level| {
-        let mut bytes = vec![0; level.signing_key_len()];
-        any::SigningKey::from_seed(level, &[1; 32]).expand().encode(&mut bytes).unwrap();
-        b64(bytes)
-    };
     let seed = unb64(ml["priv"].as_str().unwrap());
     let cases: Vec<(&str, String, &str)> = vec![
         ("nothing", String::new(), "json"),
@@ -184,11 +179,56 @@ fn private_keys() {
         ("kid with a line end", with(&ml, "kid", "a\nb"), "key malformed"),
         ("kid of 513 bytes", with(&ml, "kid", "a".repeat(513)), "key malformed"),
     ];
+    let secrets = [&ml["priv"], &ec["d"], &ed["d"], &other["priv"]];
+    (cases, secrets.map(|secret| secret.as_str().unwrap()[..8].to_owned()).to_vec())
+}
+
+pub(crate) fn private_rows() -> Vec<Row> {
+    let (cases, _) = private_cases();
+    let read = |(name, text, expected): (&str, String, _)| {
+        row("private JWK", name, expected, PrivateKey::from_jwk(&text).map(drop))
+    };
+    cases.into_iter().map(read).collect()
+}
+
+/// Public ones, of each algorithm: those with a member of a private one, and those for another use.
+pub(crate) fn public_rows() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for algorithm in [Algorithm::MlDsa65, Algorithm::Es256, Algorithm::Ed25519] {
+        let jwk = private(algorithm);
+        let mut add = |name: String, text: String, expected| {
+            let name = format!("{algorithm}, {name}");
+            rows.push(row("public JWK", &name, expected, PublicKey::from_jwk(&text).map(drop)));
+        };
+        add("a private key".into(), jwk.to_string(), "private member");
+        let public = PrivateKey::from_jwk(&jwk.to_string()).unwrap().public().to_jwk().to_json();
+        let public: Value = serde_json::from_str(&public).unwrap();
+        for member in ["d", "priv", "seed", "k", "p", "q", "dp", "dq", "qi", "oth"] {
+            add(format!("with {member}"), with(&public, member, "AA"), "private member");
+            add(format!("with {member} an array"), with(&public, member, json!([])), "private member");
+        }
+        add("use enc".into(), with(&public, "use", "enc"), "key use");
+        add("key_ops sign".into(), with(&public, "key_ops", json!(["sign"])), "key use");
+        add("key_ops empty".into(), with(&public, "key_ops", json!([])), "key use");
+        add("key_ops wrapKey".into(), with(&public, "key_ops", json!(["wrapKey"])), "key use");
+    }
+    rows
+}
+
+fn expanded(level: Level) -> String {
+    let mut bytes = vec![0; level.signing_key_len()];
+    any::SigningKey::from_seed(level, &[1; 32]).expand().encode(&mut bytes).unwrap();
+    b64(bytes)
+}
+
+#[test]
+fn private_keys() {
+    let (cases, secrets) = private_cases();
     for (name, text, expected) in &cases {
         assert_refused(name, PrivateKey::from_jwk(text), expected);
         let shown = PrivateKey::from_jwk(text).unwrap_err().to_string();
-        for secret in [&ml["priv"], &ec["d"], &ed["d"], &other["priv"]] {
-            assert!(!shown.contains(&secret.as_str().unwrap()[..8]), "{name} shows a secret: {shown}");
+        for secret in &secrets {
+            assert!(!shown.contains(secret), "{name} shows a secret: {shown}");
         }
     }
     println!("private JWKs: {} refused", cases.len());

@@ -35,6 +35,10 @@ fn an_expanded_key_signs_standard_tokens() {
         let verified = Unverified::parse(&token).unwrap().verify(key.public()).unwrap();
         assert_eq!(verified.header().kid(), Some(key.kid()));
         assert_eq!(b64(expanded.as_bytes()), jwk["priv"].as_str().unwrap());
+        let again = ExpandedKey::from_bytes(algorithm.level().unwrap(), expanded.as_bytes()).unwrap();
+        assert_eq!(again.public(), key.public());
+        let short = &expanded.as_bytes()[1..];
+        assert_refused("cut", ExpandedKey::from_bytes(algorithm.level().unwrap(), short), "key malformed");
     }
 }
 
@@ -78,6 +82,23 @@ fn hybrid_tokens() {
         assert_eq!(verified.header().get("alg"), Some(&format!("EdDSA+{}", level.name()).into()));
         assert_eq!(verified.header().kid(), None);
         assert_refused("as a standard token", Unverified::parse(&token).map(drop), "algorithm unknown");
+    }
+}
+
+/// What users of jwt-pq have: an Ed25519 key, and an ML-DSA key without its seed.
+#[test]
+fn hybrid_tokens_by_an_expanded_key() {
+    for algorithm in [Algorithm::MlDsa44, Algorithm::MlDsa65, Algorithm::MlDsa87] {
+        let (whole, jwk) = exported(algorithm);
+        let ed25519 = PrivateKey::generate(Algorithm::EdDsa).unwrap();
+        let expanded = ExpandedKey::from_jwk(&jwk.to_string()).unwrap();
+        let key = HybridPrivateKey::with_expanded(ed25519.clone(), expanded).unwrap();
+        let token = encode(&key, &Header::new().typ("JWT"), b"{}").unwrap();
+        let public = HybridPublicKey::new(ed25519.public().clone(), whole.public().clone()).unwrap();
+        let verified = Unverified::parse_hybrid(&token).unwrap().verify_hybrid(&public).unwrap();
+        assert_eq!(verified.payload(), b"{}");
+        let expanded = ExpandedKey::from_jwk(&jwk.to_string()).unwrap();
+        assert_refused("no Ed25519 key", HybridPrivateKey::with_expanded(whole, expanded), "key type");
     }
 }
 

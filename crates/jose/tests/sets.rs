@@ -3,7 +3,7 @@
 use sealstone_jose::jws::{self, Header, Unverified};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey, PublicKey};
 
-use crate::{assert_refused, kind};
+use crate::{Row, assert_refused, kind, row};
 
 fn keys() -> Vec<PrivateKey> {
     Algorithm::ALL.into_iter().map(|algorithm| PrivateKey::generate(algorithm).unwrap()).collect()
@@ -64,13 +64,20 @@ fn keys_not_known_are_ignored_and_named() {
     texts.push(good);
     let set = JwkSet::parse(&set_of(&texts)).unwrap();
     assert_eq!((set.keys().len(), set.ignored().len()), (1, items.len()));
+    for (text, expected) in &items {
+        assert_refused(
+            text,
+            JwkSet::parse_whole(&set_of(&[texts[items.len()].clone(), text.clone()])),
+            expected,
+        );
+    }
+    assert_eq!(JwkSet::parse_whole(&set_of(&texts[items.len()..])).unwrap().keys().len(), 1);
     for (index, (ignored, (text, expected))) in set.ignored().iter().zip(&items).enumerate() {
         assert_eq!((ignored.index, kind(&ignored.reason)), (index, *expected), "{text}");
     }
 }
 
-#[test]
-fn sets_that_are_refused() {
+pub(crate) fn rows() -> Vec<Row> {
     let key = PrivateKey::generate(Algorithm::Es256).unwrap();
     let (public, private) = (key.public().to_jwk().to_json(), key.to_jwk().to_json().to_string());
     let small = PrivateKey::generate(Algorithm::Ed25519).unwrap();
@@ -111,18 +118,25 @@ fn sets_that_are_refused() {
         ("513 keys", set_of(&many(513)), "too large"),
         ("10 000 keys", set_of(&vec!["{}".to_owned(); 10_000]), "too large"),
         ("more than a mebibyte", set_of(&large), "too large"),
+        ("100 000 values", format!("{{\"keys\":[],\"x\":[{}0]}}", "0,".repeat(100_000)).into_bytes(), "json"),
         ("not UTF-8", b"{\"keys\":[],\"x\":\"\xff\"}".to_vec(), "json"),
         ("10 000 levels", format!("{{\"keys\":{}", "[".repeat(10_000)).into_bytes(), "json"),
         ("a page of HTML", b"<!DOCTYPE html><html></html>".to_vec(), "json"),
         ("gzip", vec![0x1f, 0x8b, 8, 0, 0, 0, 0, 0], "json"),
     ];
-    for (name, text, expected) in &cases {
-        assert_refused(name, JwkSet::parse(text), expected);
-    }
-    println!("sets: {} refused", cases.len());
     assert_eq!(JwkSet::parse(&set_of(&many(512))).unwrap().keys().len(), 512);
     let twice = [key.public().clone(), key.public().clone()];
-    assert_refused("collected twice", JwkSet::new(twice), "duplicate kid");
+    let mut rows =
+        vec![row("JWK Set", "one key collected twice", "duplicate kid", JwkSet::new(twice).map(drop))];
+    for (name, text, expected) in cases {
+        rows.push(row("JWK Set", name, expected, JwkSet::parse(&text).map(drop)));
+    }
+    rows
+}
+
+#[test]
+fn sets_that_are_refused() {
+    rows().iter().for_each(Row::check);
 }
 
 /// A token without `kid` is checked only where there is one key that could have made it.

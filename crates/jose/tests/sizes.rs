@@ -59,3 +59,33 @@ fn limits_break_where_they_say() {
     assert_eq!(broken(Algorithm::MlDsa65), ["browser cookie", "nginx response header"]);
     assert_eq!(size::report(&token(Algorithm::MlDsa87, 1_500)).unwrap().broken().count(), 6);
 }
+
+/// Composite tokens beside standard ones: whichever kind it starts from, each measures what its own token does.
+#[test]
+fn composite_comparison_holds() {
+    use sealstone_jose::composite::{self, Algorithm as Pair};
+
+    let own = |algorithm: Pair| {
+        let key = composite::PrivateKey::generate(algorithm).unwrap();
+        composite::encode(&key, &Header::new().typ("at+jwt"), &[b' '; 333]).unwrap()
+    };
+    let standard = token(Algorithm::MlDsa65, 333);
+    let fixed = [Pair::MlDsa44Ed25519, Pair::MlDsa65Ed25519, Pair::MlDsa87Ed448];
+    let mut from = fixed.map(own).to_vec();
+    from.push(standard.clone());
+    for text in &from {
+        let (singles, pairs) = size::composite::compare(text).unwrap();
+        assert_eq!((singles.len(), pairs.len()), (Algorithm::ALL.len(), Pair::ALL.len()));
+        assert!(singles.contains(&size::report(&standard).unwrap()));
+        for (algorithm, signature) in fixed.into_iter().zip([3312, 4498, 6322]) {
+            let expected = size::composite::report(&own(algorithm)).unwrap();
+            assert!(pairs.contains(&expected), "{expected:?}");
+            assert_eq!(expected.signature, signature);
+        }
+        // ECDSA in DER: the most.
+        let most = pairs.iter().find(|report| report.algorithm == Pair::MlDsa65Es256).unwrap().signature;
+        assert_eq!(most, 4508);
+    }
+    assert_eq!(size::compare(&standard).unwrap(), size::composite::compare(&standard).unwrap().0);
+    assert!(size::compare(&from[0]).is_err(), "no feature changes what a standard reader takes");
+}

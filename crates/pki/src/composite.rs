@@ -2,7 +2,7 @@
 //! 5): the raw concatenation of the halves, parameters absent. Types of their own, so that no reader of standard keys
 //! takes one. The arithmetic is in `sealstone-composite`.
 
-use sealstone_composite::{Algorithm, PrivateKey, PublicKey};
+pub use sealstone_composite::{Algorithm, PrivateKey, PublicKey};
 use zeroize::Zeroizing;
 
 use crate::der::{self, Reader, Tag};
@@ -15,6 +15,19 @@ use crate::signature::{SignatureAlgorithm, absent, composite_by_oid, composite_o
 pub const DRAFT: &str = "draft-ietf-lamps-pq-composite-sigs-19";
 
 const PUBLIC_KEY: Tag = Tag { byte: 0x81, name: "the public key in [1]" };
+
+/// Reads a PEM block `PUBLIC KEY`.
+///
+/// # Errors
+/// As [`from_spki`].
+pub fn from_spki_pem(text: &str) -> Result<PublicKey, Error> {
+    from_spki(&pem::decode(text, "PUBLIC KEY")?.1)
+}
+
+/// Writes a PEM block `PUBLIC KEY`.
+pub fn to_spki_pem(key: &PublicKey) -> String {
+    pem::encode("PUBLIC KEY", &to_spki(key)).to_string()
+}
 
 /// Reads a SubjectPublicKeyInfo of a composite.
 ///

@@ -43,12 +43,37 @@ pub enum Error {
         /// What is.
         found: String,
     },
-    /// The private key is encrypted with a password; that is not supported.
+    /// The private key is encrypted with a password, and none was given.
     Encrypted,
     /// Parts of one key that contradict each other (RFC 9881 §8.2).
     Inconsistent {
         /// Which.
         parts: &'static str,
+    },
+    /// A certificate's issuer cannot sign what was asked for.
+    Issuer {
+        /// Why not.
+        why: &'static str,
+    },
+    /// The derivation of a key from a password would take less or more work than is allowed.
+    Iterations {
+        /// Fewest iterations.
+        least: u32,
+        /// Most iterations.
+        most: u32,
+        /// How many there are.
+        found: u64,
+    },
+    /// An ML-KEM key or ciphertext is longer or shorter than its parameter set says (FIPS 203, Table 3).
+    KemLength {
+        /// The parameter set.
+        algorithm: &'static str,
+        /// Which part.
+        part: &'static str,
+        /// Its right length in bytes.
+        expected: usize,
+        /// Its length here.
+        found: usize,
     },
     /// A key is longer or shorter than its algorithm says.
     KeyLength {
@@ -86,6 +111,16 @@ pub enum Error {
         /// What is.
         found: String,
     },
+    /// The password is another one, or the encrypted key was changed: the format (RFC 8018) tells no more.
+    Password,
+    /// No path of certificates holds, or one of them does not.
+    #[cfg(feature = "certificates")]
+    Path {
+        /// Whom the certificate is about that was refused.
+        subject: String,
+        /// Why.
+        why: Box<crate::x509::path::Refusal>,
+    },
     /// The text is not one PEM block (RFC 7468 §3).
     Pem {
         /// Where.
@@ -105,6 +140,7 @@ pub enum Error {
         /// Its first byte, 04 in the right form.
         found: u8,
     },
+    /// There is no randomness, or the machine is faulty.
     /// The operating system gave no randomness, or the cryptographic library failed; nothing was signed.
     Provider,
     /// The scalar is zero or not below the order of the curve.
@@ -126,6 +162,15 @@ pub enum Error {
         /// How many bytes.
         found: usize,
     },
+    /// It is encrypted in a way that is not read here.
+    Unsupported {
+        /// What is chosen that way: the derivation of the key, its hash, the cipher.
+        part: &'static str,
+        /// What would do.
+        expected: &'static str,
+        /// The object identifier found, dotted.
+        found: String,
+    },
     /// What was asked for cannot be written.
     Value {
         /// Of what.
@@ -142,7 +187,9 @@ impl Error {
             Self::AlgorithmUnknown { .. } => {
                 "known: ML-DSA-44, ML-DSA-65, ML-DSA-87, ECDSA on P-256, P-384, P-521, and Ed25519"
             }
-            Self::Encrypted => "decrypt it first, for example with `openssl pkcs8 -in KEY -out PLAIN`",
+            Self::Encrypted => {
+                "give its password, or decrypt it first with `openssl pkcs8 -in KEY -out PLAIN`"
+            }
             Self::Inconsistent { .. } => "do not use this key: export it again from where it was made",
             Self::Name { .. } => {
                 "write it as RFC 4514 says, as in CN=billing,O=Example: `openssl x509 -noout -subject -nameopt RFC2253` \
@@ -152,14 +199,20 @@ impl Error {
                 "such a key signs, but it can become neither a JWK (RFC 9964 §4) nor a seed PKCS#8 (RFC 9881 §6): \
                  export it again from where its seed is kept"
             }
+            #[cfg(feature = "certificates")]
+            Self::Path { why, .. } => return why.hint(),
             Self::Parameters { .. } => {
                 "write the key with another tool: this encoding is not that of its RFC"
             }
             Self::Pem { .. } | Self::PemLabel { .. } => {
                 "give a file with one PEM block: PUBLIC KEY, PRIVATE KEY or EC PRIVATE KEY"
             }
+            Self::Password => "try the password again; if it is right, the file was damaged",
             Self::PointForm { .. } => {
                 "convert it, for example with `openssl pkey -pubin -ec_conv_form uncompressed`"
+            }
+            Self::Unsupported { .. } => {
+                "encrypt it again, for example with `openssl pkcs8 -topk8 -v2 aes-256-cbc -v2prf hmacWithSHA256`"
             }
             _ => return None,
         })
@@ -182,6 +235,13 @@ impl fmt::Display for Error {
             }
             Self::Encrypted => f.write_str("the private key is encrypted"),
             Self::Inconsistent { parts } => write!(f, "the key contradicts itself: {parts}"),
+            Self::Issuer { why } => write!(f, "the issuer cannot sign this: {why}"),
+            Self::Iterations { least, most, found } => {
+                write!(f, "expected {least} to {most} iterations of PBKDF2, found {found}")
+            }
+            Self::KemLength { algorithm, part, expected, found } => {
+                write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
+            }
             Self::KeyLength { algorithm, part, expected, found } => {
                 write!(f, "{part} of {algorithm}: expected {expected} bytes, found {found}")
             }
@@ -193,6 +253,9 @@ impl fmt::Display for Error {
             Self::Parameters { offset, expected, found } => {
                 write!(f, "algorithm parameters at byte {offset}: expected {expected}, found {found}")
             }
+            Self::Password => f.write_str("the password is wrong, or the encrypted key is damaged"),
+            #[cfg(feature = "certificates")]
+            Self::Path { subject, why } => write!(f, "{subject}: {why}"),
             Self::Pem { line, problem } => write!(f, "bad PEM at line {line}: {problem}"),
             Self::PemLabel { expected, found } => write!(f, "expected a PEM block {expected}, found {found}"),
             Self::PointForm { found } => {
@@ -205,6 +268,9 @@ impl fmt::Display for Error {
             Self::TooLarge { limit, found } => write!(f, "expected at most {limit} bytes, found {found}"),
             Self::TrailingData { offset, found } => {
                 write!(f, "{found} bytes too many from byte {offset}: expected the end")
+            }
+            Self::Unsupported { part, expected, found } => {
+                write!(f, "{part} of the encrypted key: expected {expected}, found {found}")
             }
             Self::Value { what, expected } => write!(f, "{what} cannot be written: expected {expected}"),
         }

@@ -1,6 +1,7 @@
 //! Keys in DER and PEM: SubjectPublicKeyInfo (RFC 5280 §4.1), PKCS#8 (RFC 5958) and SEC 1 (RFC 5915), for ML-DSA
-//! (RFC 9881), ECDSA on the NIST curves (RFC 5480) and Ed25519 (RFC 8410). And whom a certificate is about: its names
-//! (RFC 5280 §4.1.2.6, §4.2.1.6; as text, RFC 4514).
+//! (RFC 9881), ECDSA on the NIST curves (RFC 5480) and Ed25519 (RFC 8410). And certificates, requests and revocation
+//! lists ([`x509`]), read; with the feature `certificates` made and verified too, by the keys of `sign`. With the feature
+//! `composite` keys of two halves, which are a draft.
 //!
 //! One key has one encoding here: lengths are minimal, nothing follows, parameters are as the algorithm's RFC says.
 //! An ML-DSA private key is written as its seed; seed, expanded key and both are read, and what is redundant in them
@@ -22,13 +23,20 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+#[cfg(feature = "certificates")]
+pub mod cms;
 #[cfg(feature = "composite")]
 pub mod composite;
 pub mod der;
 mod error;
+#[cfg(feature = "certificates")]
+pub mod ml_kem;
 mod name;
+#[cfg(feature = "certificates")]
+pub mod pbes2;
 mod pem;
 pub mod pkcs8;
+pub mod rsa;
 mod sec1;
 #[cfg(feature = "certificates")]
 pub mod sign;

@@ -17,8 +17,18 @@ pub(crate) fn decode<'t>(
     text: &'t str,
     expected: &'static str,
 ) -> Result<(&'t str, Zeroizing<Vec<u8>>), Error> {
-    if text.len() > MAX {
-        return Err(Error::TooLarge { limit: MAX, found: text.len() });
+    decode_large(text, expected, MAX / 3 * 2)
+}
+
+/// The same for blocks of up to so many bytes.
+pub(crate) fn decode_large<'t>(
+    text: &'t str,
+    expected: &'static str,
+    limit: usize,
+) -> Result<(&'t str, Zeroizing<Vec<u8>>), Error> {
+    let limit = limit / 2 * 3;
+    if text.len() > limit {
+        return Err(Error::TooLarge { limit, found: text.len() });
     }
     let mut lines =
         text.trim_end_matches(['\n', '\r']).split('\n').map(|line| line.strip_suffix('\r').unwrap_or(line));
@@ -53,7 +63,7 @@ pub(crate) fn decode<'t>(
                 return Err(refused("the block is empty"));
             }
             return match label {
-                "ENCRYPTED PRIVATE KEY" => Err(Error::Encrypted),
+                "ENCRYPTED PRIVATE KEY" if label != expected => Err(Error::Encrypted),
                 _ if expected.split(" or ").any(|allowed| allowed == label) => Ok((label, out)),
                 _ => Err(Error::PemLabel { expected, found: label.to_owned() }),
             };

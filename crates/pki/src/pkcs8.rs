@@ -85,6 +85,16 @@ impl PrivateKeyInfo {
         Self::with_public(algorithm, secret, public)
     }
 
+    /// Takes an ML-DSA key of which only the expanded form is there (FIPS 204, Algorithm 24, skEncode). Its parts are checked
+    /// against each other, and the public key is computed.
+    ///
+    /// # Errors
+    /// [`Error::KeyLength`], [`Error::Inconsistent`].
+    pub fn from_expanded(level: Level, sk: &[u8]) -> Result<Self, Error> {
+        let algorithm = KeyAlgorithm::MlDsa(level);
+        Self::with_public(algorithm, Secret::MlDsaExpanded(expanded(algorithm, sk)?), None)
+    }
+
     /// What the key is for.
     pub fn algorithm(&self) -> KeyAlgorithm {
         self.algorithm
@@ -178,21 +188,65 @@ pub fn from_der(bytes: &[u8]) -> Result<PrivateKeyInfo, Error> {
     PrivateKeyInfo::with_public(algorithm, secret, public.or(inner_public))
 }
 
+/// What of an ML-DSA private key is written: the choice of RFC 9881 §6.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// The 32-byte seed: what the RFC recommends, and what everybody should write.
+    #[default]
+    Seed,
+    /// The expanded key alone, for readers that know no seed. There is no way back.
+    Expanded,
+    /// Both.
+    Both,
+}
+
 /// Writes version 0, without attributes: the ML-DSA seed (54 bytes, RFC 9881 §6), the Ed25519 seed (RFC 8410 §7), or
 /// the ECPrivateKey with its public key if that is known.
 ///
 /// # Errors
 /// [`Error::NoSeed`] for an ML-DSA key that is only there in expanded form.
 pub fn to_der(info: &PrivateKeyInfo) -> Result<Zeroizing<Vec<u8>>, Error> {
-    let raw = info.raw()?;
-    let inner = match info.algorithm {
-        KeyAlgorithm::MlDsa(_) => der::write(SEED, &[raw]),
-        KeyAlgorithm::Ed25519 => der::write(der::OCTET_STRING, &[raw]),
-        KeyAlgorithm::EcP256 | KeyAlgorithm::EcP384 | KeyAlgorithm::EcP521 => sec1::write(raw, info.public()),
+    to_der_as(info, Form::Seed)
+}
+
+/// The same with the form of an ML-DSA key chosen; to other keys the form means nothing.
+///
+/// # Errors
+/// [`Error::NoSeed`] where the form holds the seed and the key is only there in expanded form.
+pub fn to_der_as(info: &PrivateKeyInfo, form: Form) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let inner = match (info.algorithm, &info.secret) {
+        (KeyAlgorithm::MlDsa(_), Secret::MlDsaExpanded(sk)) if form == Form::Expanded => {
+            der::write(der::OCTET_STRING, &[sk])
+        }
+        (KeyAlgorithm::MlDsa(level), _) => ml_dsa(level, info.raw()?, form)?,
+        _ => classical(info)?,
     };
     let version = der::write(der::INTEGER, &[&[0]]);
     let inner = der::write(der::OCTET_STRING, &[&inner]);
     Ok(der::write(der::SEQUENCE, &[&version, &info.algorithm.write(), &inner]))
+}
+
+fn ml_dsa(level: Level, seed: &[u8], form: Form) -> Result<Zeroizing<Vec<u8>>, Error> {
+    if form == Form::Seed {
+        return Ok(der::write(SEED, &[seed]));
+    }
+    let inconsistent = |_| Error::Inconsistent { parts: "the seed gives no key" };
+    let mut sk = Zeroizing::new(vec![0; level.signing_key_len()]);
+    let key = any::SigningKey::try_from_seed(level, seed).map_err(inconsistent)?.expand();
+    key.encode(&mut sk).map_err(inconsistent)?;
+    let sk = der::write(der::OCTET_STRING, &[&sk]);
+    Ok(match form {
+        Form::Both => der::write(der::SEQUENCE, &[&der::write(der::OCTET_STRING, &[seed]), &sk]),
+        _ => sk,
+    })
+}
+
+fn classical(info: &PrivateKeyInfo) -> Result<Zeroizing<Vec<u8>>, Error> {
+    let raw = info.raw()?;
+    Ok(match info.algorithm {
+        KeyAlgorithm::Ed25519 => der::write(der::OCTET_STRING, &[raw]),
+        _ => sec1::write(raw, info.public()),
+    })
 }
 
 /// Reads a PEM block `PRIVATE KEY` (RFC 7468 §10) or `EC PRIVATE KEY` (RFC 5915 §4).
@@ -211,7 +265,15 @@ pub fn from_pem(text: &str) -> Result<PrivateKeyInfo, Error> {
 /// # Errors
 /// As for [`to_der`].
 pub fn to_pem(info: &PrivateKeyInfo) -> Result<Zeroizing<String>, Error> {
-    Ok(pem::encode("PRIVATE KEY", &to_der(info)?))
+    to_pem_as(info, Form::Seed)
+}
+
+/// The same with the form of an ML-DSA key chosen.
+///
+/// # Errors
+/// As for [`to_der_as`].
+pub fn to_pem_as(info: &PrivateKeyInfo, form: Form) -> Result<Zeroizing<String>, Error> {
+    Ok(pem::encode("PRIVATE KEY", &to_der_as(info, form)?))
 }
 
 /// Reads an ECPrivateKey that stands alone (RFC 5915 §3) and so must name its curve.

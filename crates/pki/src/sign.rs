@@ -12,7 +12,7 @@ use aws_lc_rs::signature::{
     self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, ParsedPublicKey,
     VerificationAlgorithm,
 };
-use sealstone_mldsa::{Context, OsRandom, any};
+use sealstone_mldsa::{Context, Level, OsRandom, any};
 
 use crate::algorithm::KeyAlgorithm;
 use crate::der;
@@ -115,6 +115,16 @@ impl SigningKey {
     }
 }
 
+impl SigningKey {
+    /// The engine's key, for messages that come in pieces.
+    pub(crate) fn ml_dsa(&self) -> Option<&any::ExpandedSigningKey> {
+        match &self.inner {
+            Private::MlDsa(key) => Some(key),
+            _ => None,
+        }
+    }
+}
+
 impl Signer for SigningKey {
     fn algorithm(&self) -> SignatureAlgorithm {
         self.algorithm()
@@ -136,7 +146,7 @@ impl fmt::Debug for SigningKey {
     }
 }
 
-fn ml_dsa(level: sealstone_mldsa::Level, secret: &Secret) -> Result<any::ExpandedSigningKey, Error> {
+fn ml_dsa(level: Level, secret: &Secret) -> Result<any::ExpandedSigningKey, Error> {
     match secret {
         Secret::MlDsaSeed(seed) | Secret::MlDsaBoth { seed, .. } => {
             Ok(any::SigningKey::from_seed(level, seed).expand())
@@ -173,7 +183,7 @@ enum Public {
     Composite(Box<sealstone_composite::PublicKey>),
     Ecdsa(KeyAlgorithm, ParsedPublicKey),
     Ed25519(ParsedPublicKey),
-    MlDsa(Box<any::ExpandedVerifyingKey>, sealstone_mldsa::Level),
+    MlDsa(Box<any::ExpandedVerifyingKey>, Level),
     /// RSAPublicKey in DER (RFC 8017 §A.1.1).
     Rsa(Vec<u8>),
 }
@@ -244,6 +254,21 @@ impl VerifyingKey {
         }
     }
 
+    /// Whether a quantum computer leaves it standing: ML-DSA, alone or as a half.
+    pub fn is_post_quantum(&self) -> bool {
+        self.level().is_some()
+    }
+
+    /// The ML-DSA level of the key, or of its half.
+    pub fn level(&self) -> Option<Level> {
+        match &*self.inner {
+            #[cfg(feature = "composite")]
+            Public::Composite(key) => Some(key.algorithm().level()),
+            Public::MlDsa(_, level) => Some(*level),
+            _ => None,
+        }
+    }
+
     /// Checks a signature of a message.
     ///
     /// # Errors
@@ -293,6 +318,16 @@ impl VerifyingKey {
                 bad(by.verify_sig(key, message, signature).is_ok())
             }
             _ => Err(Error::AlgorithmMismatch { key: self.algorithm_name(), signature: algorithm.name() }),
+        }
+    }
+}
+
+impl VerifyingKey {
+    /// The engine's key, for messages that come in pieces.
+    pub(crate) fn ml_dsa(&self) -> Option<(&any::ExpandedVerifyingKey, sealstone_mldsa::Level)> {
+        match &*self.inner {
+            Public::MlDsa(key, level) => Some((key, *level)),
+            _ => None,
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::algorithm::KeyAlgorithm;
 use crate::der::{self, Reader};
 use crate::error::Error;
 use crate::pem;
+use crate::rsa;
 
 /// A public key and what it is for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +83,7 @@ pub fn rsa_to_der(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
         der::write(der::INTEGER, &[sign, significant])
     };
     let key = der::write(der::SEQUENCE, &[&integer(modulus), &integer(exponent)]);
-    let algorithm = der::write(der::SEQUENCE, &[RSA_ENCRYPTION]);
-    der::write(der::SEQUENCE, &[&algorithm, &der::write_bits(der::BIT_STRING, &key)]).to_vec()
+    rsa::public_to_der(&key)
 }
 
 /// Reads the modulus and exponent of an RSA key, big-endian, to show them. Whether they are good ones is not checked.
@@ -91,16 +91,8 @@ pub fn rsa_to_der(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
 /// # Errors
 /// The first thing that is wrong with it, and where; also for a key of another type.
 pub fn rsa_from_der(bytes: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
-    let mut whole = Reader::new(bytes)?;
-    let mut fields = whole.take(der::SEQUENCE)?;
-    whole.end()?;
-    let algorithm = fields.take(der::SEQUENCE)?;
-    if algorithm.clone().rest() != RSA_ENCRYPTION {
-        return Err(algorithm.refusal("rsaEncryption", "another algorithm".into()));
-    }
-    let key = fields.take_bits(der::BIT_STRING)?;
-    fields.end()?;
-    let mut key = Reader::new(key)?;
+    let content = rsa::public_from_der(bytes)?;
+    let mut key = Reader::new(&content)?;
     let mut numbers = key.take(der::SEQUENCE)?;
     key.end()?;
     let number = |content: &[u8]| content[content.iter().take_while(|byte| **byte == 0).count()..].to_vec();
@@ -109,6 +101,3 @@ pub fn rsa_from_der(bytes: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
     numbers.end()?;
     Ok((modulus, exponent))
 }
-
-/// rsaEncryption, 1.2.840.113549.1.1.1, with its NULL.
-const RSA_ENCRYPTION: &[u8] = &[0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 0x05, 0];

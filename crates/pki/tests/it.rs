@@ -2,10 +2,14 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
 mod certificates;
+mod chains;
+mod cms;
+mod issuing;
 mod known;
 mod names;
 mod properties;
 mod refusals;
+mod refused_structures;
 mod vectors;
 
 use std::path::PathBuf;

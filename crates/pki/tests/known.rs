@@ -1,7 +1,8 @@
 //! Keys that others wrote: examples of the RFCs and files of OpenSSL.
 
 use sealstone_mldsa::Level;
-use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo, Secret, pkcs8, spki};
+use sealstone_pki::pkcs8::Form;
+use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo, Secret, pkcs8, rsa, spki};
 
 use crate::{data, unhex, unpem};
 
@@ -84,6 +85,54 @@ fn rfc9881_c_three_forms_of_one_key() {
             assert_eq!(*pkcs8::to_pem(&key).unwrap(), data("rfc9881/ML-DSA-44-seed.priv"), "{form}");
         }
     }
+}
+
+/// The forms that a reader may demand are the RFC's own files; none is made of less than it holds.
+#[test]
+fn rfc9881_c_forms_are_written() {
+    let file = |form: &str| data(&format!("rfc9881/ML-DSA-44-{form}.priv"));
+    let forms = [(Form::Seed, "seed"), (Form::Expanded, "expanded"), (Form::Both, "both")];
+    for from in ["seed", "both"] {
+        let key = pkcs8::from_pem(&file(from)).unwrap();
+        for (form, name) in forms {
+            assert_eq!(*pkcs8::to_pem_as(&key, form).unwrap(), file(name), "{from} as {name}");
+        }
+    }
+    let expanded = pkcs8::from_pem(&file("expanded")).unwrap();
+    let Secret::MlDsaExpanded(sk) = expanded.secret() else { panic!("{:?}", expanded.secret()) };
+    for key in [&expanded, &PrivateKeyInfo::from_expanded(Level::MlDsa44, sk).unwrap()] {
+        assert_eq!(*pkcs8::to_pem_as(key, Form::Expanded).unwrap(), file("expanded"));
+        for form in [Form::Seed, Form::Both] {
+            assert_eq!(pkcs8::to_pem_as(key, form).unwrap_err(), Error::NoSeed);
+        }
+    }
+    let mut wrong = sk.to_vec();
+    wrong[64] ^= 1;
+    assert!(PrivateKeyInfo::from_expanded(Level::MlDsa44, &wrong).is_err(), "tr of another key");
+    assert!(PrivateKeyInfo::from_expanded(Level::MlDsa65, sk).is_err());
+}
+
+/// RSA in PKCS#8 and SPKI is wrapped and unwrapped, byte for byte.
+#[test]
+fn rfc5208_s5_rsa_of_openssl() {
+    let der = unpem(&data("openssl/RSA.spki.pem"));
+    assert!(rsa::is_rsa(&der));
+    let key = rsa::public_from_der(&der).unwrap();
+    assert_eq!(rsa::public_to_der(&key), der);
+    assert_eq!(rsa::public_from_pem(&rsa::public_to_pem(&key)).unwrap(), key);
+    // The content is nobody's business here.
+    let wrapped = rsa::private_to_der(&key);
+    assert!(rsa::is_rsa(&wrapped));
+    assert_eq!(*rsa::private_from_der(&wrapped).unwrap(), key);
+    assert_eq!(*rsa::private_from_pem(&rsa::private_to_pem(&key)).unwrap(), key);
+    for length in 0..wrapped.len() {
+        assert!(rsa::private_from_der(&wrapped[..length]).is_err());
+    }
+    for length in 0..der.len() {
+        assert!(rsa::public_from_der(&der[..length]).is_err());
+    }
+    let other = unpem(&data("openssl/P256.spki.pem"));
+    assert!(!rsa::is_rsa(&other) && rsa::public_from_der(&other).is_err());
 }
 
 /// RFC 9881 Appendix C.4: keys that contradict themselves.

@@ -6,7 +6,7 @@ use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo, PublicKeyInfo, pkcs8, s
 use crate::{data, unhex, unpem};
 
 /// A value in DER, the length in its shortest form.
-fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
+pub(crate) fn tlv(tag: u8, parts: &[&[u8]]) -> Vec<u8> {
     let content = parts.concat();
     let mut out = vec![tag];
     match content.len() {
@@ -67,7 +67,10 @@ fn kind(error: &Error) -> &'static str {
     }
 }
 
-fn check<T: core::fmt::Debug>(cases: Vec<(&str, Vec<u8>, &str)>, read: impl Fn(&[u8]) -> Result<T, Error>) {
+pub(crate) fn check<T: core::fmt::Debug>(
+    cases: Vec<(&str, Vec<u8>, &str)>,
+    read: impl Fn(&[u8]) -> Result<T, Error>,
+) {
     for (name, bytes, expected) in &cases {
         let error = read(bytes).expect_err(name);
         assert_eq!(kind(&error), *expected, "{name}: {error}");

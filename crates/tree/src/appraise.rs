@@ -5,16 +5,21 @@
 
 use std::collections::BTreeMap;
 
-use sealstone_mldsa::{Context, any};
+use sealstone_mldsa::{
+    Context, CpuEngine, Engine as _, ExpandedVerifyingKey, Mu, ParameterSet, Signature, VerifyJob, any,
+};
 
+use crate::classical::Classical;
 use crate::error::Error;
 use crate::file_id::FileId;
 use crate::record::{KeyId, Record, Version};
 
 /// A key that the appraiser trusts.
 pub enum Key {
+    /// ECDSA or RSA, as older trees have it.
+    Classical(Classical),
     /// Held expanded: many files are checked with one key.
-    MlDsa(any::ExpandedVerifyingKey),
+    MlDsa(Box<any::ExpandedVerifyingKey>),
 }
 
 /// Trusted keys, by their ids: what the keyring `.ima` is for the kernel. It can be shared between threads.
@@ -34,12 +39,62 @@ impl Appraiser {
         self.keys.entry(key_id).or_default().push(key);
     }
 
+    /// Whether some key has this id.
+    pub(crate) fn knows(&self, key_id: KeyId) -> bool {
+        self.keys.contains_key(&key_id)
+    }
+
+    /// Ids that more than one key has. The kernel takes the first key that it finds by an id, and refuses the files of the
+    /// others.
+    pub fn shared_ids(&self) -> impl Iterator<Item = KeyId> {
+        self.keys.iter().filter(|(_, keys)| keys.len() > 1).map(|(key_id, _)| *key_id)
+    }
+
     /// Checks that `record` is a trusted key's signature over `file`.
     ///
     /// # Errors
     /// [`Error::UnknownKey`], [`Error::Kind`] and [`Error::HashDiffers`] if the record is of something else,
-    /// [`Error::ClassicalRules`] for a version that ML-DSA does not have, and [`Error::BadSignature`].
+    /// [`Error::ClassicalRules`] for a version that ML-DSA does not have, [`Error::ClassicalUnsupported`] for a digest that
+    /// classical keys are not checked with here, and [`Error::BadSignature`].
     pub fn appraise(&self, record: &Record<'_>, file: &FileId) -> Result<(), Error> {
+        let mut refusal = Error::BadSignature;
+        for key in self.candidates(record, file)? {
+            match key.check(record, file) {
+                Ok(()) => return Ok(()),
+                Err(why) => refusal = why,
+            }
+        }
+        Err(refusal)
+    }
+
+    /// The same for many files at once, each with the answer that it would get alone. Signatures of ML-DSA go through the
+    /// engine side by side.
+    pub fn appraise_all(&self, claims: &[(Record<'_>, FileId)]) -> Vec<Result<(), Error>> {
+        let mut verdicts: Vec<Option<Result<(), Error>>> = Vec::with_capacity(claims.len());
+        let mut levels = (Lane::default(), Lane::default(), Lane::default());
+        for (index, (record, file)) in claims.iter().enumerate() {
+            let alone = match self.candidates(record, file) {
+                Ok([Key::MlDsa(key)]) if record.version() == Version::V3 => {
+                    let taken = match &**key {
+                        any::ExpandedVerifyingKey::MlDsa44(key) => levels.0.take(index, key, record, file),
+                        any::ExpandedVerifyingKey::MlDsa65(key) => levels.1.take(index, key, record, file),
+                        any::ExpandedVerifyingKey::MlDsa87(key) => levels.2.take(index, key, record, file),
+                    };
+                    if taken { None } else { Some(Err(Error::BadSignature)) }
+                }
+                _ => Some(self.appraise(record, file)),
+            };
+            verdicts.push(alone);
+        }
+        levels.0.verify(&mut verdicts);
+        levels.1.verify(&mut verdicts);
+        levels.2.verify(&mut verdicts);
+        // Every job is answered; what is not would be no signature.
+        verdicts.into_iter().map(|verdict| verdict.unwrap_or(Err(Error::BadSignature))).collect()
+    }
+
+    /// The keys that may have made a record over this file.
+    fn candidates(&self, record: &Record<'_>, file: &FileId) -> Result<&[Key], Error> {
         let Some(keys) = self.keys.get(&record.key_id()) else {
             return Err(Error::UnknownKey { key_id: record.key_id() });
         };
@@ -49,26 +104,58 @@ impl Appraiser {
         if record.hash() != file.hash() {
             return Err(Error::HashDiffers { expected: file.hash(), found: record.hash() });
         }
-        let mut refusal = Error::BadSignature;
-        for key in keys {
-            match key.check(record, file) {
-                Ok(()) => return Ok(()),
-                Err(why) => refusal = why,
-            }
-        }
-        Err(refusal)
+        Ok(keys)
     }
 }
 
 impl Key {
     fn check(&self, record: &Record<'_>, file: &FileId) -> Result<(), Error> {
         match self {
+            Self::Classical(key) => key.check(record, file),
             Self::MlDsa(_) if record.version() == Version::V2 => Err(Error::ClassicalRules),
             Self::MlDsa(key) => {
                 let signature = any::Signature::decode(key.level(), record.signature());
                 let signature = signature.map_err(|_| Error::BadSignature)?;
                 key.verify(Context::EMPTY, file.as_bytes(), &signature).map_err(|_| Error::BadSignature)
             }
+        }
+    }
+}
+
+/// The jobs of one level.
+struct Lane<'a, P: ParameterSet>(Vec<(usize, &'a ExpandedVerifyingKey<P>, Mu, Signature<P>)>);
+
+impl<P: ParameterSet> Default for Lane<'_, P> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
+impl<'a, P: ParameterSet> Lane<'a, P> {
+    /// False for a signature that is none of this level.
+    fn take(
+        &mut self,
+        index: usize,
+        key: &'a ExpandedVerifyingKey<P>,
+        record: &Record<'_>,
+        file: &FileId,
+    ) -> bool {
+        let Ok(signature) = Signature::decode(record.signature()) else { return false };
+        let mut message = key.message(Context::EMPTY);
+        message.update(file.as_bytes());
+        self.0.push((index, key, message.finish(), signature));
+        true
+    }
+
+    fn verify(&self, verdicts: &mut [Option<Result<(), Error>>]) {
+        let mut jobs: Vec<VerifyJob<'_, P>> = self
+            .0
+            .iter()
+            .map(|(_, key, mu, signature)| VerifyJob { key, mu, signature, verdict: None })
+            .collect();
+        CpuEngine::new().verify(&mut jobs);
+        for ((index, ..), job) in self.0.iter().zip(jobs) {
+            verdicts[*index] = job.verdict.map(|verdict| verdict.map_err(|_| Error::BadSignature));
         }
     }
 }

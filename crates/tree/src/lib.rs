@@ -5,7 +5,13 @@
 //! |---|---|
 //! | `record` | the bytes of the attribute |
 //! | `file_id` | what of a file is signed |
-//! | `appraise` | whether a record stands for a file, by the kernel's rules |
+//! | `appraise`, `classical` | whether a record stands for a file, by the kernel's rules |
+//! | `keys` | what signs, what is trusted, and the id by which the kernel finds a key |
+//! | `tree`, `sign`, `verify` | all files of a tree: signed, verified, their signatures moved |
+//! | `beneath`, `walk`, `rules`, `file` | which files these are, opened so that no link leads elsewhere |
+//! | `manifest` | digests and signatures in one signed file |
+//! | `file_system`, `kernel` | what keeps and what checks attributes, and why one was refused |
+//! | `pipeline` | threads in bounded memory |
 //!
 //! ```
 //! use sealstone_mldsa::{Context, Level, any};
@@ -26,7 +32,7 @@
 //! assert_eq!(&attribute[..9], [0x03, 0x03, 0x04, 0x37, 0x62, 0xd4, 0x30, 0x0c, 0xed]);
 //!
 //! let mut appraiser = Appraiser::new();
-//! appraiser.trust(KeyId(0x3762_d430), Key::MlDsa(key.verifying_key().expand()));
+//! appraiser.trust(KeyId(0x3762_d430), Key::MlDsa(Box::new(key.verifying_key().expand())));
 //! appraiser.appraise(&Record::parse(&attribute)?, &file)?;
 //! # Ok(())
 //! # }
@@ -35,11 +41,36 @@
 #![forbid(unsafe_code)]
 
 mod appraise;
+mod beneath;
+mod classical;
+mod digest;
 mod error;
+mod file;
 mod file_id;
+mod file_system;
+mod kernel;
+mod keys;
+pub mod manifest;
+mod pipeline;
 mod record;
+mod remedy;
+mod rules;
+mod sign;
+mod tree;
+mod verify;
+mod walk;
 
 pub use appraise::{Appraiser, Key};
+pub use classical::Classical;
 pub use error::Error;
 pub use file_id::{FileId, HashAlgorithm, Kind};
+pub use file_system::{FileSystem, Room};
+pub use kernel::Kernel;
+pub use keys::{Signer, TrustedKey};
+pub use manifest::Manifest;
 pub use record::{KeyId, Record, Version};
+pub use rules::{Patterns, Rules};
+pub use sign::{SignOptions, Signing};
+pub use tree::{Count, Entry, SECURITY_IMA, Tree, USER_IMA};
+pub use verify::Verification;
+pub use walk::Left;

@@ -74,10 +74,18 @@ impl<'a> Record<'a> {
     /// # Errors
     /// [`Error::SignatureLength`] if the signature is empty or longer than its length field can say.
     pub fn of(file: &FileId, key_id: KeyId, signature: &'a [u8]) -> Result<Self, Error> {
+        Self::by(Version::V3, file, key_id, signature)
+    }
+
+    /// A record of another version.
+    ///
+    /// # Errors
+    /// As [`of`](Self::of).
+    pub fn by(version: Version, file: &FileId, key_id: KeyId, signature: &'a [u8]) -> Result<Self, Error> {
         if signature.is_empty() || signature.len() > usize::from(u16::MAX) {
             return Err(Error::SignatureLength { said: None, found: signature.len() });
         }
-        Ok(Self { kind: file.kind(), version: Version::V3, hash: file.hash(), key_id, signature })
+        Ok(Self { kind: file.kind(), version, hash: file.hash(), key_id, signature })
     }
 
     /// Reads an attribute's value.

@@ -1,9 +1,16 @@
-//! The format of the attribute, byte by byte, and the rules by which it is believed.
+//! The format of the attribute, byte by byte, the rules by which it is believed, and whole trees of it on real file systems.
 
 #![allow(clippy::unwrap_used, missing_docs)]
 
 mod appraisal;
 mod bytes;
+mod certificates;
+mod file_systems;
+mod kernels;
+mod oracle;
+mod races;
+mod trees;
+mod world;
 
 use sealstone_mldsa::{Context, Level, any};
 use sealstone_tree::{FileId, HashAlgorithm, KeyId, Kind, Record};

@@ -6,16 +6,19 @@
 //! one holds for an hour. Of any number of requests that wait for a document, one fetches it.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use arc_swap::ArcSwapOption;
 use sealstone_jose::UnixSeconds;
+use sealstone_jose::remote::{Cache, Lifetime, Outcome, Policy, Step, Ticket};
+use tokio::sync::Notify;
 
 use super::{Fetched, Outbound};
 use crate::client::{ClientKeys, HttpsUri, KeySource};
 
-/// How long a document is believed without asking.
+/// How long a document is believed without asking, whatever its server says: clients do not decide how often this one asks.
 pub const FRESH_SECONDS: u64 = 300;
 /// The least time between two attempts for one address, whatever became of the first.
 pub const COOLDOWN_SECONDS: u64 = 30;
@@ -24,6 +27,17 @@ pub const STALE_SECONDS: u64 = 3_600;
 /// How long an address is remembered that nobody asks for.
 const FORGET_SECONDS: u64 = 2 * STALE_SECONDS;
 
+/// Of these, what a request may ask for: a name that is missing is no reason to ask less often, as a client may publish it next.
+const POLICY: Policy = Policy {
+    cooldown: Duration::from_secs(COOLDOWN_SECONDS),
+    fresh: Duration::from_secs(FRESH_SECONDS),
+    bounds: (Duration::from_secs(FRESH_SECONDS), Duration::from_secs(FRESH_SECONDS)),
+    missing: Duration::ZERO,
+    stale: Duration::from_secs(STALE_SECONDS - FRESH_SECONDS),
+    // None is lost: a flight reports its end when it is dropped.
+    lost: Duration::MAX,
+};
+
 /// The documents, by their addresses.
 #[derive(Debug)]
 pub struct KeySets {
@@ -31,20 +45,12 @@ pub struct KeySets {
     outbound: Arc<Outbound>,
 }
 
-#[derive(Debug, Default)]
-struct Entry {
-    known: ArcSwapOption<Known>,
-    /// Whoever holds it may fetch. The time of the last attempt.
-    turn: Arc<tokio::sync::Mutex<Option<UnixSeconds>>>,
-    used: AtomicU64,
-}
-
-/// A document as it was last seen.
 #[derive(Debug)]
-struct Known {
-    etag: Option<String>,
-    keys: Arc<ClientKeys>,
-    seen_at: UnixSeconds,
+struct Entry {
+    cache: Mutex<Cache<ClientKeys>>,
+    /// Told when a flight ends.
+    landed: Notify,
+    used: AtomicU64,
 }
 
 /// There are no keys to be had: neither from the address nor from before.
@@ -71,17 +77,23 @@ impl KeySets {
             KeySource::Url(uri) => uri,
         };
         let entry = self.entry(uri, now);
-        let known = entry.known.load_full();
-        if let Some(known) =
-            known.as_ref().filter(|known| known.is_younger(FRESH_SECONDS, now) && has(&known.keys))
-        {
-            return Ok(Arc::clone(&known.keys));
+        loop {
+            // Listens before it looks: what lands in between is heard.
+            let mut landed = pin!(entry.landed.notified());
+            landed.as_mut().enable();
+            let step = entry.cache().next(now, None, &has);
+            match step {
+                Step::Use(keys) => return Ok(keys),
+                Step::Unavailable => return Err(Unavailable),
+                Step::Wait => {}
+                Step::Fetch(ticket) => {
+                    let flight = Flight { entry: Arc::clone(&entry), ticket, now, outcome: Outcome::Failed };
+                    // A task of its own: who asks and goes away must not take the fetch along that others wait for.
+                    tokio::spawn(renew(Arc::clone(&self.outbound), uri.clone(), flight));
+                }
+            }
+            landed.await;
         }
-        // A task of its own: who asks and goes away must not take the fetch along that others wait for.
-        let renewal = renew(Arc::clone(&self.outbound), uri.clone(), Arc::clone(&entry), known, now);
-        let _ = tokio::spawn(renewal).await;
-        let known = entry.known.load_full().filter(|known| known.is_younger(STALE_SECONDS, now));
-        known.map(|known| Arc::clone(&known.keys)).ok_or(Unavailable)
     }
 
     fn entry(&self, uri: &HttpsUri, now: UnixSeconds) -> Arc<Entry> {
@@ -96,53 +108,49 @@ impl KeySets {
     }
 }
 
-impl Known {
-    /// Also not if it is from a time that has not come: the clock was ahead for a while.
-    fn is_younger(&self, seconds: u64, now: UnixSeconds) -> bool {
-        self.seen_at.0 < now.0.saturating_add(COOLDOWN_SECONDS)
-            && now.0.saturating_sub(self.seen_at.0) < seconds
+impl Default for Entry {
+    fn default() -> Self {
+        Self { cache: Mutex::new(Cache::new(POLICY)), landed: Notify::new(), used: AtomicU64::default() }
     }
 }
 
-/// Fetches the document, unless somebody else has since `before`, or an attempt was made just now.
-async fn renew(
-    outbound: Arc<Outbound>,
-    uri: HttpsUri,
-    entry: Arc<Entry>,
-    before: Option<Arc<Known>>,
-    now: UnixSeconds,
-) {
-    let mut attempted = entry.turn.lock().await;
-    let known = entry.known.load_full();
-    let renewed = match (&before, &known) {
-        (Some(before), Some(known)) => !Arc::ptr_eq(before, known),
-        (None, known) => known.is_some(),
-        (Some(_), None) => false,
-    };
-    // In either direction: those who waited for their turn bring an earlier time.
-    if renewed || attempted.is_some_and(|last| last.0.abs_diff(now.0) < COOLDOWN_SECONDS) {
-        return;
+impl Entry {
+    /// Held for a look, never over a wait.
+    fn cache(&self) -> MutexGuard<'_, Cache<ClientKeys>> {
+        self.cache.lock().unwrap_or_else(PoisonError::into_inner)
     }
-    *attempted = Some(now);
-    let etag = known.as_ref().and_then(|known| known.etag.as_deref());
-    let renewed = match outbound.get(&uri, etag).await {
-        Ok(Fetched::Unchanged) => known.as_ref().map(|known| Known {
-            etag: known.etag.clone(),
-            keys: Arc::clone(&known.keys),
-            seen_at: now,
-        }),
+}
+
+/// A fetch under way: its end is reported whatever happens, so that nobody waits for ever.
+struct Flight {
+    entry: Arc<Entry>,
+    ticket: Ticket,
+    now: UnixSeconds,
+    outcome: Outcome<ClientKeys>,
+}
+
+impl Drop for Flight {
+    fn drop(&mut self) {
+        let outcome = std::mem::replace(&mut self.outcome, Outcome::Failed);
+        self.entry.cache().done(&self.ticket, self.now, outcome);
+        self.entry.landed.notify_waiters();
+    }
+}
+
+/// Fetches the document.
+async fn renew(outbound: Arc<Outbound>, uri: HttpsUri, mut flight: Flight) {
+    let lifetime = Lifetime::UNSAID;
+    match outbound.get(&uri, flight.ticket.etag()).await {
+        Ok(Fetched::Unchanged) => flight.outcome = Outcome::Unchanged { lifetime },
         Ok(Fetched::Document { body, etag }) => {
             // Points are checked to lie on their curves: not on a thread that others' requests wait for.
             let parsed = tokio::task::spawn_blocking(move || ClientKeys::parse(&body)).await;
             match parsed.unwrap_or_else(|_| Err("it cannot be read".into())) {
-                Ok(keys) => Some(Known { etag, keys: Arc::new(keys), seen_at: now }),
-                Err(cause) => return failed(&uri, &cause),
+                Ok(keys) => flight.outcome = Outcome::Document { keys, etag, lifetime },
+                Err(cause) => failed(&uri, &cause),
             }
         }
-        Err(cause) => return failed(&uri, &cause),
-    };
-    if let Some(renewed) = renewed {
-        entry.known.store(Some(Arc::new(renewed)));
+        Err(cause) => failed(&uri, &cause),
     }
 }
 

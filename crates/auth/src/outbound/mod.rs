@@ -1,7 +1,6 @@
 //! What the server fetches and sends because a client's registration says so: over HTTPS, in the public Internet unless the
 //! configuration allows more, within bounds of time and size, and without being sent on.
 
-pub mod address;
 mod key_sets;
 mod logouts;
 
@@ -30,6 +29,8 @@ use tokio_rustls::client::TlsStream;
 use crate::client::HttpsUri;
 
 pub(crate) use logouts::Logouts;
+
+pub use sealstone_jose::remote::address;
 
 pub use key_sets::{COOLDOWN_SECONDS, FRESH_SECONDS, KeySets, STALE_SECONDS, Unavailable};
 

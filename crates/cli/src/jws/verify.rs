@@ -8,10 +8,11 @@ use sealstone_jose::jws::{Detached, General, ReceivedHeader};
 use sealstone_jose::{Error as Refusal, JwkSet, PublicKey};
 use serde_json::{Value, json};
 
-use super::load_set;
 use crate::error::Error;
 use crate::files::{Readers, Source, Target};
+use crate::jwks::set::KeySet;
 use crate::keyfile::Key;
+use crate::keyfile::any::Gates;
 use crate::terminal::{DIM, GOOD, Safe, Terminal};
 
 /// More than the longest document.
@@ -77,7 +78,10 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     }
     let keys = match (&options.key, &options.jwks) {
         (Some(file), _) => Keys::One(Key::load(&Source::from(file.clone()), terminal)?),
-        (None, file) => Keys::Set(load_set(&file.clone().unwrap_or_default())?),
+        (None, file) => {
+            let source = Source::from(file.clone().unwrap_or_default());
+            Keys::Set(KeySet::load(&source, Gates::default())?.standard)
+        }
     };
     let signature = Source::from(options.signature.clone());
     let text = signature.read_text(LIMIT)?;

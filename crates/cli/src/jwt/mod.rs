@@ -1,6 +1,8 @@
 //! `sealstone jwt`: JSON Web Tokens, by hand.
 
 mod inspect;
+mod keys;
+mod many;
 mod sign;
 mod size;
 mod verify;
@@ -38,6 +40,16 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
 
 /// Reads a token from a file or standard input, never from the arguments, which everyone on the machine can read.
 fn read_token(source: &Source) -> Result<Zeroizing<String>, Error> {
+    read(source, 2 * MAX_TOKEN)
+}
+
+/// The same for a file that may have many.
+fn read_tokens(source: &Source) -> Result<Zeroizing<String>, Error> {
+    const MANY: usize = 64 << 20;
+    read(source, MANY)
+}
+
+fn read(source: &Source, limit: usize) -> Result<Zeroizing<String>, Error> {
     if let Source::Path(path) = source
         && path.to_string_lossy().matches('.').count() == 2
         && path.to_string_lossy().starts_with("eyJ")
@@ -48,6 +60,6 @@ fn read_token(source: &Source) -> Result<Zeroizing<String>, Error> {
             "give it on standard input or in a file, and consider it known",
         ));
     }
-    let text = source.read_text(2 * MAX_TOKEN)?;
+    let text = source.read_text(limit)?;
     Ok(Zeroizing::new(text.trim().to_owned()))
 }

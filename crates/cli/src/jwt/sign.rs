@@ -4,16 +4,17 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::Args;
-use sealstone_jose::UnixSeconds;
 use sealstone_jose::jws::{self, Header};
 use sealstone_jose::jwt::Claims;
+use sealstone_jose::{UnixSeconds, composite, legacy};
 use serde_json::Value;
 
+use super::keys::Signer;
 use crate::clock::{now, parse_span};
 use crate::error::Error;
 use crate::files::{Readers, Source, Target};
 use crate::flags::unix_seconds;
-use crate::keyfile::Private;
+use crate::keyfile::any::Gates;
 use crate::terminal::Terminal;
 
 /// Larger than the claims of any token that can be written.
@@ -26,14 +27,15 @@ Examples:
   sealstone jwt sign --key my.pem --iss https://id.example --aud orders --expires-in 15m
   echo '{\"role\":\"reader\"}' | sealstone jwt sign --key my.pem --claims - --expires-in 8h
   sealstone jwt sign --key my.pem --claim-json 'groups=[\"a\",\"b\"]' --expires-in 1h
+  sealstone jwt sign --key both.jwk --draft --sub alice --expires-in 15m        with a composite key
 
 The algorithm is that of the key. --expires-in also says when the token was issued (iat). Everyone who \
 sees the token can read its claims. What is given as an option others on this machine can see; --claims \
 keeps it from them.")]
 pub(crate) struct Options {
-    /// The private key: PEM, DER or JWK
-    #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
-    key: OsString,
+    /// The private key: PEM, DER, JWK or COSE_Key; two with --legacy, an Ed25519 and an ML-DSA key
+    #[arg(long, value_name = "KEY", required = true, value_parser = clap::value_parser!(OsString))]
+    key: Vec<OsString>,
     /// A file with claims, a JSON object; - is standard input
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     claims: Option<OsString>,
@@ -67,6 +69,8 @@ pub(crate) struct Options {
     /// The time to sign at, in seconds since 1970, instead of now
     #[arg(long, value_name = "SECONDS", value_parser = unix_seconds)]
     at: Option<UnixSeconds>,
+    #[command(flatten)]
+    gates: Gates,
     /// Where the token goes; - is standard output
     #[arg(long, value_name = "FILE", default_value = "-", value_parser = clap::value_parser!(OsString))]
     out: OsString,
@@ -76,25 +80,34 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: Options, terminal: &mut Terminal) -> Result<(), Error> {
-    let source = Source::from(options.key.clone());
     let out = Target::from(options.out.clone());
     out.check(options.force)?;
-    if source == Source::Stdin && options.claims.as_ref().is_some_and(|claims| claims == "-") {
-        return Err(Error::usage(
-            "the key and the claims cannot both be standard input",
-            "give one of them by its name",
-        ));
+    if options.key.iter().chain(&options.claims).filter(|file| *file == "-").count() > 1 {
+        return Err(Error::usage("two inputs cannot both be standard input", "give one of them by its name"));
     }
     let claims = claims(&options, options.at.unwrap_or_else(now))?;
-    let private = Private::load(&source, terminal)?;
-    let key = private.whole(&source.name(), "sign tokens")?;
+    let signer = Signer::load(&options.key, options.gates, terminal)?;
     let mut header = Header::new().typ(&options.typ);
     if options.no_kid {
         header = header.without_kid();
     }
+    let text = claims.to_json();
+    let payload = text.as_bytes();
+    let token = match &signer {
+        Signer::Composite(key) => composite::encode(key, &header, payload),
+        Signer::Expanded(key) => key.encode(&header, payload),
+        Signer::Hybrid(key) => legacy::encode(key, &header, payload),
+        Signer::Standard(key) => jws::encode(key, &header, payload),
+    };
     // What goes wrong here is the input, not a token that someone else made.
-    let token = jws::encode(key, &header, claims.to_json().as_bytes())
+    let token = token
         .map_err(|cause| Error::Usage { what: cause.to_string(), hint: cause.hint().map(str::to_owned) })?;
+    if matches!(signer, Signer::Hybrid(_)) {
+        terminal.warn(
+            "a hybrid token of jwt-pq is no standard, and its halves are not bound to each other",
+            "--alg ML-DSA-65-Ed25519 --draft makes a composite key, which binds them",
+        );
+    }
     if claims.get("exp").is_none() {
         terminal.warn("the token has no `exp` and never ends", "--expires-in 15m");
     }

@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use clap::Args;
 use sealstone_jose::jwt::{self, Claims};
 use sealstone_jose::size::{self, COOKIE_NAME, Carrier, LIMITS, Limit, Report};
-use sealstone_jose::{Algorithm, PrivateKey};
+use sealstone_jose::{Algorithm, PrivateKey, composite};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
@@ -41,16 +41,43 @@ pub(crate) struct Options {
     json: bool,
 }
 
+/// A measured token, whatever the kind of its algorithm.
+struct Row {
+    name: &'static str,
+    header: usize,
+    payload: usize,
+    signature: usize,
+    total: usize,
+}
+
+impl Row {
+    fn of<A>(name: &'static str, report: &Report<A>) -> Self {
+        let Report { header, payload, signature, total, .. } = *report;
+        Self { name, header, payload, signature, total }
+    }
+
+    fn broken(&self) -> impl Iterator<Item = (usize, &'static Limit)> {
+        let total = self.total;
+        LIMITS.iter().enumerate().filter(move |(_, limit)| limit.is_broken_by(total))
+    }
+}
+
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
     let (text, this) = match &options.claims {
         Some(file) => (throw_away(&Source::from(file.clone()), &options.typ)?, None),
         None => {
             let text = read_token(&Source::from(options.token.clone()))?;
-            let report = size::report(&text).map_err(Error::Token)?;
-            (text, Some(report))
+            let this = match (size::report(&text), size::composite::report(&text)) {
+                (Ok(report), _) => Row::of(report.algorithm.name(), &report),
+                (_, Ok(report)) => Row::of(report.algorithm.name(), &report),
+                (Err(cause), _) => return Err(Error::Token(cause)),
+            };
+            (text, Some(this))
         }
     };
-    let all = size::compare(&text).map_err(Error::Token)?;
+    let (standard, composite) = size::composite::compare(&text).map_err(Error::Token)?;
+    let mut all: Vec<Row> = standard.iter().map(|report| Row::of(report.algorithm.name(), report)).collect();
+    all.extend(composite.iter().map(|report| Row::of(report.algorithm.name(), report)));
     if options.json {
         return terminal.json(&json!({
             "algorithms": all.iter().map(row).collect::<Vec<_>>(),
@@ -61,7 +88,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     if let Some(this) = &this {
         parts(this, terminal)?;
     }
-    table(&all, this.as_ref(), terminal)?;
+    table(all, this.as_ref(), terminal)?;
     legend(terminal)
 }
 
@@ -76,8 +103,8 @@ fn throw_away(source: &Source, typ: &str) -> Result<Zeroizing<String>, Error> {
     jwt::sign(&key, typ, &claims).map(Zeroizing::new).map_err(unusable)
 }
 
-fn parts(this: &Report, terminal: &mut Terminal) -> Result<(), Error> {
-    terminal.line(format_args!("{BOLD}this token{BOLD:#}  {}", this.algorithm))?;
+fn parts(this: &Row, terminal: &mut Terminal) -> Result<(), Error> {
+    terminal.line(format_args!("{BOLD}this token{BOLD:#}  {}", this.name))?;
     let rows = [("header", this.header), ("claims", this.payload), ("signature", this.signature)];
     for (name, bytes) in rows {
         terminal.line(format_args!(
@@ -95,7 +122,7 @@ fn parts(this: &Report, terminal: &mut Terminal) -> Result<(), Error> {
     if broken.is_empty() {
         terminal.line("  fits everywhere")?;
     }
-    for limit in broken {
+    for (_, limit) in broken {
         let cure = match limit.setting {
             Some(setting) => format!("raise {setting}"),
             None => "cannot be raised".into(),
@@ -109,19 +136,18 @@ fn parts(this: &Report, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.line("")
 }
 
-fn table(all: &[Report], this: Option<&Report>, terminal: &mut Terminal) -> Result<(), Error> {
+fn table(mut all: Vec<Row>, this: Option<&Row>, terminal: &mut Terminal) -> Result<(), Error> {
     terminal.line(format_args!("{BOLD}the same claims under each algorithm{BOLD:#}, in bytes"))?;
     terminal.line(format_args!(
-        "  {DIM}{:<10} {:>7} {:>7} {:>9} {:>7}   too large for{DIM:#}",
+        "  {DIM}{:<17} {:>7} {:>7} {:>9} {:>7}   too large for{DIM:#}",
         "", "header", "claims", "signature", "token"
     ))?;
-    let mut sorted: Vec<&Report> = all.iter().collect();
-    sorted.sort_by_key(|report| report.total);
-    for report in sorted {
-        let here = if this.is_some_and(|this| this.algorithm == report.algorithm) { '>' } else { ' ' };
+    all.sort_by_key(|report| report.total);
+    for report in &all {
+        let here = if this.is_some_and(|this| this.name == report.name) { '>' } else { ' ' };
         terminal.line(format_args!(
-            "{here} {:<10} {:>7} {:>7} {:>9} {:>7}   {}",
-            report.algorithm.name(),
+            "{here} {:<17} {:>7} {:>7} {:>9} {:>7}   {}",
+            report.name,
             grouped(report.header),
             grouped(report.payload),
             grouped(report.signature),
@@ -129,13 +155,15 @@ fn table(all: &[Report], this: Option<&Report>, terminal: &mut Terminal) -> Resu
             marks(report)
         ))?;
     }
-    Ok(())
+    terminal.line(format_args!(
+        "  {DIM}two names: composite, of {}, with ECDSA at its longest{DIM:#}",
+        composite::REVISION
+    ))
 }
 
 /// The numbers of the limits that are broken, as the legend counts them.
-fn marks(report: &Report) -> String {
-    let broken = LIMITS.iter().enumerate().filter(|(_, limit)| limit.is_broken_by(report.total));
-    let numbers: Vec<String> = broken.map(|(index, _)| (index + 1).to_string()).collect();
+fn marks(report: &Row) -> String {
+    let numbers: Vec<String> = report.broken().map(|(index, _)| (index + 1).to_string()).collect();
     if numbers.is_empty() { "-".into() } else { numbers.join(" ") }
 }
 
@@ -158,10 +186,10 @@ fn legend(terminal: &mut Terminal) -> Result<(), Error> {
     Ok(())
 }
 
-fn row(report: &Report) -> Value {
+fn row(report: &Row) -> Value {
     json!({
-        "algorithm": report.algorithm.name(),
-        "broken": report.broken().map(|limit| limit.name).collect::<Vec<_>>(),
+        "algorithm": report.name,
+        "broken": report.broken().map(|(_, limit)| limit.name).collect::<Vec<_>>(),
         "claims": report.payload,
         "header": report.header,
         "signature": report.signature,

@@ -4,43 +4,50 @@ use std::ffi::OsString;
 use std::time::Duration;
 
 use clap::{ArgGroup, Args};
-use sealstone_jose::jws::{Unverified, Verified};
-use sealstone_jose::jwt::{Rules, Token};
-use sealstone_jose::{Error as Refusal, JwkSet, UnixSeconds};
+use sealstone_jose::UnixSeconds;
+use sealstone_jose::jwt::Rules;
 use serde_json::json;
 
-use super::{read_token, words};
+use super::keys::{Checked, Keys};
+use super::{many, read_tokens, words};
 use crate::clock::{now, parse_span};
 use crate::error::Error;
 use crate::files::Source;
 use crate::flags::unix_seconds;
-use crate::jws::load_set;
-use crate::keyfile::Key;
-use crate::terminal::{DIM, GOOD, Terminal, WARNING};
+use crate::jwks::fetch::{self, Network};
+use crate::jwks::set::KeySet;
+use crate::keyfile::any::Gates;
+use crate::terminal::{DIM, GOOD, Safe, Terminal, WARNING};
 
 /// Options of `jwt verify`.
 #[derive(Args)]
 #[command(
-    group = ArgGroup::new("keys").required(true).args(["key", "jwks"]),
+    group = ArgGroup::new("keys").required(true).args(["key", "jwks", "jwks_url"]),
     after_help = "\
 Examples:
   sealstone jwt verify --key my.pub.pem --iss https://id.example --aud orders token.jwt
   sealstone jwt verify --jwks keys.json --typ at+jwt --json - < token.jwt | jq .claims.sub
+  sealstone jwt verify --jwks-url https://id.example/jwks.json --iss https://id.example token.jwt
 
 The algorithm comes from the key, never from the token. `exp` is required, and the times are always \
 checked; issuer, audience and type are checked when you say what you expect: a service should say all \
 three. Exit code: 0 the token is valid, 1 it is not, 2 anything else."
 )]
 pub(crate) struct Options {
-    /// The file with the token; - is standard input
+    /// The file with the token, or with several, each on a line of its own; - is standard input
     #[arg(value_name = "TOKEN", default_value = "-", value_parser = clap::value_parser!(OsString))]
     token: OsString,
-    /// The key that must have signed it: PEM, DER or JWK
+    /// The key that must have signed it: PEM, DER, JWK or COSE_Key; two with --legacy, an Ed25519 and an ML-DSA key
     #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
-    key: Option<OsString>,
+    key: Vec<OsString>,
     /// A key set, of which the token's key id names one
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     jwks: Option<OsString>,
+    /// The address of a key set, which is fetched once
+    #[arg(long, value_name = "URL")]
+    jwks_url: Option<String>,
+    #[command(flatten)]
+    network: Network,
     /// The issuer that the token must have
     #[arg(long, value_name = "ISSUER")]
     iss: Option<String>,
@@ -62,6 +69,8 @@ pub(crate) struct Options {
     /// Accept a token that never ends
     #[arg(long)]
     allow_no_exp: bool,
+    #[command(flatten)]
+    gates: Gates,
     /// Check as if it were this time, in seconds since 1970
     #[arg(long, value_name = "SECONDS", value_parser = unix_seconds)]
     at: Option<UnixSeconds>,
@@ -71,24 +80,30 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
-    let token = Source::from(options.token.clone());
-    let keys = options.key.iter().chain(&options.jwks).cloned().map(Source::from);
-    if token == Source::Stdin && keys.into_iter().any(|key| key == Source::Stdin) {
-        return Err(Error::usage(
-            "the token and the key cannot both be standard input",
-            "give one of them by its name",
-        ));
+    let inputs = options.key.iter().chain(&options.jwks).chain([&options.token]);
+    if inputs.filter(|input| *input == "-").count() > 1 {
+        return Err(Error::usage("two inputs cannot both be standard input", "give one of them by its name"));
     }
-    let keys = Keys::load(options, terminal)?;
-    let text = read_token(&token)?;
-    let now = options.at.unwrap_or_else(now);
-    let done = Unverified::parse(&text)
-        .and_then(|token| keys.verify(token))
-        .and_then(|verified| rules(options).check(verified, now));
-    match done {
+    if options.jwks_url.is_none() && options.network.is_told() {
+        return Err(Error::usage("nothing is fetched, and options say how", "--jwks-url fetches a key set"));
+    }
+    let keys = match (&options.jwks_url, &options.jwks) {
+        (Some(url), _) => {
+            let document = fetch::document(url, &options.network)?;
+            let set = KeySet::parse(&shown(url), &document.bytes, options.gates)?.not_empty(&shown(url))?;
+            Keys::Set(Box::new(set))
+        }
+        (None, Some(file)) => Keys::Set(Box::new(KeySet::load(&Source::from(file.clone()), options.gates)?)),
+        (None, None) => Keys::load(&options.key, options.gates, terminal)?,
+    };
+    let text = read_tokens(&Source::from(options.token.clone()))?;
+    let (rules, now) = (rules(options), options.at.unwrap_or_else(now));
+    if let Some(tokens) = several(&text) {
+        return many::run(options.json, &tokens, |token| keys.check(token, &rules, now), terminal);
+    }
+    match keys.check(&text, &rules, now) {
         Ok(token) => good(options, &token, now, terminal),
-        Err(cause) => {
-            let refused = Error::Token(cause);
+        Err(refused) => {
             if options.json && refused.exit_code() == 1 {
                 terminal.json(&json!({"error": refused.to_string(), "valid": false}))?;
             }
@@ -97,26 +112,16 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     }
 }
 
-enum Keys {
-    One(Key),
-    Set(JwkSet),
+/// An address as it is called in messages.
+fn shown(url: &str) -> String {
+    Safe(url).to_string()
 }
 
-impl Keys {
-    fn load(options: &Options, terminal: &mut Terminal) -> Result<Self, Error> {
-        if let Some(file) = &options.key {
-            return Ok(Keys::One(Key::load(&Source::from(file.clone()), terminal)?));
-        }
-        let set = load_set(&options.jwks.clone().unwrap_or_default())?;
-        Ok(Keys::Set(set))
-    }
-
-    fn verify(&self, token: Unverified<'_>) -> Result<Verified, Refusal> {
-        match self {
-            Keys::One(key) => token.verify(key.public()),
-            Keys::Set(set) => token.verify_with_set(set),
-        }
-    }
+/// The tokens of a text that has more than one, each on a line of its own. A token that was broken over lines is not several: its
+/// parts are not.
+fn several(text: &str) -> Option<Vec<&str>> {
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    (lines.len() > 1 && lines.iter().all(|line| line.matches('.').count() == 2)).then_some(lines)
 }
 
 fn rules(options: &Options) -> Rules {
@@ -142,23 +147,23 @@ fn rules(options: &Options) -> Rules {
     options.require.iter().fold(rules, |rules, claim| rules.require(claim))
 }
 
-fn good(options: &Options, token: &Token, now: UnixSeconds, terminal: &mut Terminal) -> Result<(), Error> {
+fn good(options: &Options, token: &Checked, now: UnixSeconds, terminal: &mut Terminal) -> Result<(), Error> {
     let named = [("iss", &options.iss), ("aud", &options.aud), ("typ", &options.typ)];
     let unchecked: Vec<&str> =
         named.iter().filter(|(_, expected)| expected.is_none()).map(|(name, _)| *name).collect();
     if options.json {
         return terminal.json(&json!({
-            "algorithm": token.header().algorithm().name(),
-            "claims": token.claims().members(),
-            "header": token.header().members(),
+            "algorithm": token.algorithm,
+            "claims": token.claims,
+            "header": token.header,
             "unchecked": unchecked,
             "valid": true,
         }));
     }
-    terminal.line(format_args!("{GOOD}valid{GOOD:#}  {} token", token.header().algorithm()))?;
-    words::members(token.header().members(), words::header, terminal)?;
+    terminal.line(format_args!("{GOOD}valid{GOOD:#}  {} token", token.algorithm))?;
+    words::members(&token.header, words::header, terminal)?;
     terminal.line("")?;
-    words::members(token.claims().members(), |name, value| words::claim(name, value, now), terminal)?;
+    words::members(&token.claims, |name, value| words::claim(name, value, now), terminal)?;
     if !unchecked.is_empty() {
         let options: Vec<String> = unchecked.iter().map(|name| format!("--{name}")).collect();
         terminal.line(format_args!(

@@ -1,11 +1,13 @@
 //! What the parts of a token mean, in words, and how a value is shown on one line.
 
-use sealstone_jose::{Algorithm, UnixSeconds};
+use sealstone_jose::legacy::HybridAlgorithm;
+use sealstone_jose::{Algorithm, UnixSeconds, composite};
 use serde_json::{Map, Value};
 
 use crate::clock::{relative, utc};
 use crate::error::Error;
-use crate::key::about;
+use crate::key::{about, about_any};
+use crate::keyfile::any::AnyAlgorithm;
 use crate::terminal::{DIM, Safe, Terminal};
 
 /// Members in the order in which people think of them; all others follow by name.
@@ -56,12 +58,13 @@ fn shown(value: &Value) -> String {
 pub(crate) fn header(name: &str, value: &Value) -> Option<String> {
     let text = value.as_str().unwrap_or_default();
     Some(match name {
-        "alg" => match Algorithm::ALL.into_iter().find(|known| known.name() == text) {
-            Some(known) => about(known).to_owned(),
-            None if text.eq_ignore_ascii_case("none") => "no signature at all: never accepted".into(),
-            None => "not known here".into(),
-        },
+        "alg" => algorithm(text),
+        "b64" => "whether the payload is signed as base64url (RFC 7797)".into(),
+        "crit" => "what a reader must understand (RFC 7515 §4.1.11)".into(),
+        "cty" if text.eq_ignore_ascii_case("jwt") => "the payload is itself a token".into(),
         "cty" => "what the payload is".into(),
+        "enc" => "how the content is encrypted (RFC 7516)".into(),
+        "pq_alg" => "jwt-pq's name of the second half; no standard has it".into(),
         "jku" | "x5u" => "where the token says its key is: never followed".into(),
         "jwk" | "x5c" => "the key that the token brings itself: never trusted".into(),
         "kid" => "the name of the key".into(),
@@ -76,6 +79,29 @@ pub(crate) fn header(name: &str, value: &Value) -> Option<String> {
         .into(),
         _ => return None,
     })
+}
+
+/// What `alg` says.
+fn algorithm(name: &str) -> String {
+    if let Ok(known) = name.parse::<Algorithm>() {
+        return about(known).to_owned();
+    }
+    if let Ok(known) = name.parse::<composite::Algorithm>() {
+        return about_any(AnyAlgorithm::Composite(known));
+    }
+    if name.parse::<HybridAlgorithm>().is_ok() {
+        return "jwt-pq's hybrid, no standard: two signatures side by side".into();
+    }
+    match name {
+        _ if name.eq_ignore_ascii_case("none") => "no signature at all: never accepted",
+        "HS256" | "HS384" | "HS512" => "a MAC: whoever can check it can make it",
+        "dir" => "encrypted with a shared key (RFC 7518 §4.5)",
+        _ if name.starts_with("RSA") || name.starts_with("ECDH-ES") || name.starts_with('A') => {
+            "how the key of an encrypted token is wrapped (RFC 7518 §4)"
+        }
+        _ => "not known here",
+    }
+    .into()
 }
 
 /// What a claim means, and when its time is.

@@ -12,10 +12,10 @@ use crate::error::Error;
 const MAX_DEPTH: usize = 16;
 /// Most items of one array.
 const MAX_ITEMS: u64 = 1_024;
+/// Most items at all: what is small as text is not in memory.
+const MAX_ALL: usize = 2_048;
 /// Most members of one map: each is compared with those before it.
 const MAX_MEMBERS: u64 = 64;
-/// Most items of a whole text: an item of one byte takes thirty times as many in memory.
-const MAX_TOTAL: usize = 4_096;
 
 /// Major types.
 const UNSIGNED: u8 = 0;
@@ -56,7 +56,7 @@ pub enum Value<'a> {
 impl<'a> Value<'a> {
     /// Reads one item and nothing after it. `place` names the text in the error.
     pub(crate) fn read(place: &'static str, text: &'a [u8]) -> Result<Self, Error> {
-        let mut reader = Reader { place, text, at: 0, items: 0 };
+        let mut reader = Reader { place, text, at: 0, left: MAX_ALL };
         let value = reader.value(MAX_DEPTH)?;
         match reader.at == text.len() {
             true => Ok(value),
@@ -120,20 +120,20 @@ struct Reader<'a> {
     place: &'static str,
     text: &'a [u8],
     at: usize,
-    items: usize,
+    left: usize,
 }
 
 impl<'a> Reader<'a> {
     fn value(&mut self, depth: usize) -> Result<Value<'a>, Error> {
         let start = self.at;
         let (major, number) = self.head()?;
+        let Some(left) = self.left.checked_sub(1) else {
+            return Err(self.fault(start, "more than 2048 items in all"));
+        };
+        self.left = left;
         let Some(depth) = depth.checked_sub(1) else {
             return Err(self.fault(start, "more than 16 levels deep"));
         };
-        self.items += 1;
-        if self.items > MAX_TOTAL {
-            return Err(self.fault(start, "more than 4096 items in all"));
-        }
         Ok(match major {
             UNSIGNED => Value::Int(i128::from(number)),
             NEGATIVE => Value::Int(-1 - i128::from(number)),

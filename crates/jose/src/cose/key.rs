@@ -416,6 +416,7 @@ impl<'a> Fields<'a> {
         private.rev().find(|label| self.raw(*label).is_some())
     }
 
+    #[cfg(feature = "composite")]
     pub(crate) fn has_private(&self) -> bool {
         self.raw(-2).is_some()
     }

@@ -187,7 +187,7 @@ pub struct Unverified<'m, A = Algorithm> {
     protected: &'m [u8],
     header: ReceivedHeader<'m, A>,
     payload: Option<&'m [u8]>,
-    signature: &'m [u8],
+    pub(crate) signature: &'m [u8],
     tagged: bool,
     external_aad: &'m [u8],
 }
@@ -257,14 +257,6 @@ impl<'m, A> Unverified<'m, A> {
     #[must_use]
     pub fn external_aad(self, bytes: &'m [u8]) -> Self {
         Self { external_aad: bytes, ..self }
-    }
-
-    pub(crate) fn payload(&self) -> Option<&'m [u8]> {
-        self.payload
-    }
-
-    pub(crate) fn signature(&self) -> &'m [u8] {
-        self.signature
     }
 
     pub(crate) fn to_be_signed(&self, payload: &[u8]) -> Vec<u8> {

@@ -18,6 +18,9 @@ const MAX_DOCUMENT: usize = 4 << 20;
 /// Most signatures of one.
 const MAX_SIGNATURES: usize = 32;
 
+/// Most values of one, at all depths: what is small as text is not in memory.
+const MAX_VALUES: usize = 8_192;
+
 /// Members of an unprotected header that are refused: what decides how a signature is checked must be signed.
 const PROTECTED_ONLY: [&str; 4] = ["b64", "crit", "enc", "zip"];
 
@@ -90,7 +93,12 @@ impl General {
     /// The first thing that is wrong with it, in whichever signature: what cannot be read is not skipped.
     pub fn parse(text: &str) -> Result<Self, Error> {
         check_size("document", MAX_DOCUMENT, text.len())?;
-        let members = json::object("document", text.as_bytes())?;
+        let members = json::object_of("document", text.as_bytes(), MAX_VALUES)?;
+        // RFC 7516 §9: what tells a JWE in JSON from a JWS.
+        if members.contains_key("ciphertext") {
+            let reason = "this is an encrypted document (RFC 7516 §7.2), which no signature covers";
+            return Err(Error::HeaderRefused { member: "ciphertext", reason });
+        }
         let entries: Vec<&Map<String, Value>> = match members.get("signatures") {
             None => vec![&members],
             Some(Value::Array(entries)) => {

@@ -138,6 +138,28 @@ impl core::fmt::Display for GeneralName {
     }
 }
 
+/// As it is shown: `dns:`, `email:`, `ip:`, `uri:` or `dn:` and the name.
+impl core::str::FromStr for GeneralName {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let (form, name) = text.split_once(':').unwrap_or_default();
+        Ok(match form {
+            "dn" => Self::Directory(name.parse()?),
+            "dns" => Self::Dns(name.to_owned()),
+            "email" => Self::Email(name.to_owned()),
+            "ip" => {
+                Self::Ip(name.parse().map_err(|_| Error::Value { what: "an address", expected: ADDRESS })?)
+            }
+            "uri" => Self::Uri(name.to_owned()),
+            _ => return Err(Error::Value { what: "a name beside the subject", expected: FORMS }),
+        })
+    }
+}
+
+const FORMS: &str = "dns:, email:, ip:, uri: or dn: before it";
+const ADDRESS: &str = "one as 192.0.2.1 or 2001:db8::1, of a block with /24 behind it";
+
 /// The base of a GeneralSubtree.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subtree {
@@ -262,6 +284,29 @@ impl core::fmt::Display for Subtree {
             Self::Other { form } => write!(f, "another form [{form}]"),
             Self::Uri(name) => write!(f, "uri:{name}"),
         }
+    }
+}
+
+/// As it is shown: `dns:`, `email:`, `ip:`, `uri:` or `dn:` and the base, as in `ip:10.0.0.0/8`.
+impl core::str::FromStr for Subtree {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let refused = || Error::Value { what: "a block of addresses", expected: ADDRESS };
+        if let Some(block) = text.strip_prefix("ip:") {
+            let (address, prefix) = block.split_once('/').ok_or_else(refused)?;
+            let address: IpAddr = address.parse().map_err(|_| refused())?;
+            let prefix: u8 = prefix.parse().map_err(|_| refused())?;
+            let width = if address.is_ipv4() { 32 } else { 128 };
+            return if prefix <= width { Ok(Self::Ip { address, prefix }) } else { Err(refused()) };
+        }
+        Ok(match text.parse()? {
+            GeneralName::Directory(name) => Self::Directory(name),
+            GeneralName::Dns(name) => Self::Dns(name),
+            GeneralName::Email(name) => Self::Email(name),
+            GeneralName::Uri(name) => Self::Uri(name),
+            GeneralName::Ip(_) | GeneralName::Other { .. } => return Err(refused()),
+        })
     }
 }
 

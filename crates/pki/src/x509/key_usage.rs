@@ -46,6 +46,19 @@ impl KeyUsage {
     pub const SIGNING: Self =
         Self(Self::DIGITAL_SIGNATURE.0 | Self::NON_REPUDIATION.0 | Self::KEY_CERT_SIGN.0 | Self::CRL_SIGN.0);
 
+    /// Each of the nine, in the order of their bits.
+    pub const ALL: [Self; 9] = [
+        Self::DIGITAL_SIGNATURE,
+        Self::NON_REPUDIATION,
+        Self::KEY_ENCIPHERMENT,
+        Self::DATA_ENCIPHERMENT,
+        Self::KEY_AGREEMENT,
+        Self::KEY_CERT_SIGN,
+        Self::CRL_SIGN,
+        Self::ENCIPHER_ONLY,
+        Self::DECIPHER_ONLY,
+    ];
+
     /// Both.
     #[must_use]
     pub const fn with(self, other: Self) -> Self {

@@ -2,14 +2,65 @@
 //! lists of those that were revoked (RFC 5280 §5).
 //!
 //! Reading a certificate verifies nothing: neither a signature nor a chain.
+//!
+//! ```
+//! # #[cfg(feature = "certificates")]
+//! # fn main() -> Result<(), sealstone_pki::Error> {
+//! use sealstone_mldsa::{Level, OsRandom};
+//! use sealstone_pki::sign::SigningKey;
+//! use sealstone_pki::x509::path::{self, Policy};
+//! use sealstone_pki::x509::{CertificateBuilder, Csr, Profile, Serial};
+//! use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo};
+//!
+//! let now = 1_800_000_000;
+//! let key = |seed: [u8; 32]| -> Result<SigningKey, Error> {
+//!     SigningKey::from_info(&PrivateKeyInfo::new(KeyAlgorithm::MlDsa(Level::MlDsa65), &seed, None)?)
+//! };
+//! let of = |subject: &str, profile: Profile| -> Result<CertificateBuilder, Error> {
+//!     let (not_before, not_after) = (now, now + 90 * 86_400);
+//!     let serial = Serial::random(&mut OsRandom)?;
+//!     Ok(CertificateBuilder { not_after, not_before, profile, serial, subject: subject.parse()? })
+//! };
+//! let (root_key, service_key) = (key([1; 32])?, key([2; 32])?);
+//! let root = of("CN=Root", Profile::authority(None))?.self_sign(&root_key)?;
+//!
+//! let request = Csr::new(&"CN=billing".parse()?, &Profile::default(), &service_key)?;
+//! request.verify()?;
+//! let leaf = of("CN=billing", Profile::end_entity())?.issue(request.public_key(), &root, &root_key)?;
+//!
+//! let anchors = [root];
+//! let path = path::verify(&leaf, &Policy::new(&anchors, now))?;
+//! assert_eq!(path.certificates.len(), 2);
+//! assert!(path::verify(&leaf, &Policy::new(&anchors, now - 1)).is_err());
+//! # Ok(())
+//! # }
+//! # #[cfg(not(feature = "certificates"))]
+//! # fn main() {}
+//! ```
 
+#[cfg(feature = "certificates")]
+mod build;
+mod crl;
+mod csr;
 mod extension;
 mod general_name;
 mod key_usage;
+#[cfg(feature = "certificates")]
+pub mod path;
+#[cfg(feature = "certificates")]
+mod write;
 
+#[cfg(feature = "certificates")]
+pub use build::{CertificateBuilder, Serial, subject_key_id};
+#[cfg(feature = "certificates")]
+pub use crl::CrlBuilder;
+pub use crl::{Crl, Reason, Revoked};
+pub use csr::Csr;
 pub use extension::{AuthorityKeyId, BasicConstraints, Extension, Extensions, NameConstraints, Oid, oids};
 pub use general_name::{AltName, GeneralName, Subtree};
 pub use key_usage::KeyUsage;
+#[cfg(feature = "certificates")]
+pub use write::Profile;
 
 use crate::der::{self, Reader, Tag};
 use crate::error::Error;
@@ -146,6 +197,13 @@ impl Certificate {
         self.issuer == self.subject
     }
 
+    /// The names beside the subject on one line, for who has no other.
+    #[cfg(feature = "certificates")]
+    pub(crate) fn alt_names_text(&self) -> String {
+        let names = self.extensions.subject_alt_names.iter().flatten();
+        names.map(ToString::to_string).collect::<Vec<_>>().join(", ")
+    }
+
     /// Who signed it.
     pub fn issuer(&self) -> &Name {
         &self.issuer
@@ -220,7 +278,7 @@ impl Certificate {
     }
 
     /// Checks its signature by the key of another certificate, or its own. Nothing else is looked at: neither names nor
-    /// times nor what the key may do.
+    /// times nor what the key may do; [`path::verify`] does.
     ///
     /// # Errors
     /// As [`VerifyingKey::verify`](crate::sign::VerifyingKey::verify), and for an algorithm that is not used here.
@@ -231,12 +289,19 @@ impl Certificate {
 }
 
 /// `SEQUENCE { what was signed, AlgorithmIdentifier, BIT STRING }`: certificates, requests and lists alike.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Signed {
     algorithm: Vec<u8>,
     der: Vec<u8>,
     signature: Vec<u8>,
     tbs: core::ops::Range<usize>,
+}
+
+/// Its size: the bytes would fill screens.
+impl core::fmt::Debug for Signed {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Signed({} bytes)", self.der.len())
+    }
 }
 
 impl Signed {

@@ -1,0 +1,477 @@
+//! ML-KEM keys (FIPS 203): public ones in SubjectPublicKeyInfo, private ones in PKCS#8, both as RFC 9935 has them.
+//!
+//! A private key is its seed of 64 bytes, d and then z. It is written so; expanded keys are read too, and where both
+//! are there they must agree. What encrypts and decrypts with these keys is [`cms`](crate::cms).
+//!
+//! The arithmetic is that of the crate `ml-kem`: the house's provider of classical algorithms makes no key from a seed.
+
+use core::fmt;
+use core::str::FromStr;
+
+#[allow(deprecated, reason = "RFC 9935 §6: expanded keys are in use, so that they are read")]
+use ml_kem::ExpandedKeyEncoding as _;
+use ml_kem::array::Array;
+use ml_kem::kem::{Decapsulate as _, KeyExport as _};
+use ml_kem::{B32, ml_kem_512, ml_kem_768, ml_kem_1024};
+use sealstone_mldsa::Randomness;
+use zeroize::Zeroizing;
+
+use crate::der::{self, Reader, Tag};
+use crate::error::Error;
+use crate::pem;
+
+/// Bytes of a seed: d and z of FIPS 203, Algorithm 16.
+pub const SEED_LEN: usize = 64;
+/// Bytes of a shared secret.
+pub const SHARED_SECRET_LEN: usize = 32;
+
+/// id-alg-ml-kem, 2.16.840.1.101.3.4.4 (RFC 9935 §3); the last arc follows.
+const ID_ML_KEM: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x04];
+
+const ATTRIBUTES: Tag = Tag { byte: 0xa0, name: "attributes in [0]" };
+const PUBLIC_KEY: Tag = Tag { byte: 0x81, name: "the public key in [1]" };
+const SEED: Tag = Tag { byte: 0x80, name: "a seed in [0]" };
+
+/// A parameter set of FIPS 203, §8.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum MlKem {
+    /// ML-KEM-512, security category 1.
+    MlKem512,
+    /// ML-KEM-768, security category 3.
+    MlKem768,
+    /// ML-KEM-1024, security category 5.
+    MlKem1024,
+}
+
+impl MlKem {
+    /// Every parameter set, the smallest first.
+    pub const ALL: [Self; 3] = [Self::MlKem512, Self::MlKem768, Self::MlKem1024];
+
+    /// The name, such as `ML-KEM-768`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::MlKem512 => "ML-KEM-512",
+            Self::MlKem768 => "ML-KEM-768",
+            Self::MlKem1024 => "ML-KEM-1024",
+        }
+    }
+
+    /// k of FIPS 203, Table 2.
+    const fn k(self) -> usize {
+        match self {
+            Self::MlKem512 => 2,
+            Self::MlKem768 => 3,
+            Self::MlKem1024 => 4,
+        }
+    }
+
+    /// Bytes of a public key: 384k + 32.
+    pub const fn public_len(self) -> usize {
+        384 * self.k() + 32
+    }
+
+    /// Bytes of an expanded private key: 768k + 96.
+    pub const fn expanded_len(self) -> usize {
+        768 * self.k() + 96
+    }
+
+    /// Bytes of a ciphertext: 32(d_u k + d_v).
+    pub const fn ciphertext_len(self) -> usize {
+        match self {
+            Self::MlKem512 => 32 * (10 * 2 + 4),
+            Self::MlKem768 => 32 * (10 * 3 + 4),
+            Self::MlKem1024 => 32 * (11 * 4 + 5),
+        }
+    }
+
+    /// The content of its object identifier.
+    pub(crate) fn oid(self) -> [u8; 9] {
+        let mut oid = [0; 9];
+        oid[..8].copy_from_slice(&ID_ML_KEM);
+        oid[8] = match self {
+            Self::MlKem512 => 1,
+            Self::MlKem768 => 2,
+            Self::MlKem1024 => 3,
+        };
+        oid
+    }
+
+    /// Whether these bytes of an object identifier name a parameter set.
+    pub(crate) fn by_oid(oid: &[u8]) -> Option<Self> {
+        Self::ALL.into_iter().find(|set| set.oid() == oid)
+    }
+
+    /// Reads an AlgorithmIdentifier; parameters must be absent (RFC 9935 §3).
+    pub(crate) fn read(outer: &mut Reader<'_>) -> Result<Self, Error> {
+        let mut fields = outer.take(der::SEQUENCE)?;
+        let oid = fields.take(der::OBJECT_IDENTIFIER)?.rest();
+        let set = Self::by_oid(oid).ok_or_else(|| Error::AlgorithmUnknown { oid: der::dotted(oid) })?;
+        match fields.peek() {
+            None => Ok(set),
+            Some(tag) => Err(Error::Parameters {
+                offset: fields.offset(),
+                expected: "none",
+                found: if tag == 0x05 { "NULL".into() } else { format!("tag {tag:#04x}") },
+            }),
+        }
+    }
+
+    pub(crate) fn write(self) -> Zeroizing<Vec<u8>> {
+        der::write(der::SEQUENCE, &[&der::write(der::OBJECT_IDENTIFIER, &[&self.oid()])])
+    }
+
+    fn check_len(self, part: &'static str, expected: usize, found: usize) -> Result<(), Error> {
+        if expected == found {
+            Ok(())
+        } else {
+            Err(Error::KemLength { algorithm: self.name(), part, expected, found })
+        }
+    }
+}
+
+impl fmt::Display for MlKem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Exact, case included.
+impl FromStr for MlKem {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let known = Self::ALL.into_iter().find(|set| set.name() == text);
+        known.ok_or_else(|| Error::AlgorithmUnknown { oid: text.to_owned() })
+    }
+}
+
+/// One value for each parameter set.
+#[derive(Clone)]
+enum Each<A, B, C> {
+    MlKem512(A),
+    MlKem768(B),
+    MlKem1024(C),
+}
+
+macro_rules! each {
+    ($value:expr, $inner:ident => $body:expr) => {
+        match $value {
+            Each::MlKem512($inner) => $body,
+            Each::MlKem768($inner) => $body,
+            Each::MlKem1024($inner) => $body,
+        }
+    };
+}
+
+/// A public key.
+#[derive(Clone)]
+pub struct EncapsulationKey {
+    set: MlKem,
+    key: Each<ml_kem_512::EncapsulationKey, ml_kem_768::EncapsulationKey, ml_kem_1024::EncapsulationKey>,
+}
+
+impl EncapsulationKey {
+    /// Takes a raw public key.
+    ///
+    /// # Errors
+    /// [`Error::KemLength`], and [`Error::Inconsistent`] for coefficients that are not below 3329 (FIPS 203 §7.2).
+    pub fn new(set: MlKem, key: &[u8]) -> Result<Self, Error> {
+        set.check_len("public key", set.public_len(), key.len())?;
+        macro_rules! made {
+            ($module:ident) => {{
+                let key = Array::try_from(key).map_err(|_| Error::Provider)?;
+                $module::EncapsulationKey::new(&key).map_err(|_| Error::Inconsistent {
+                    parts: "coefficients of the public key are out of range",
+                })?
+            }};
+        }
+        let key = match set {
+            MlKem::MlKem512 => Each::MlKem512(made!(ml_kem_512)),
+            MlKem::MlKem768 => Each::MlKem768(made!(ml_kem_768)),
+            MlKem::MlKem1024 => Each::MlKem1024(made!(ml_kem_1024)),
+        };
+        Ok(Self { set, key })
+    }
+
+    /// The parameter set.
+    pub fn algorithm(&self) -> MlKem {
+        self.set
+    }
+
+    /// The raw public key.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        each!(&self.key, key => key.to_bytes().to_vec())
+    }
+
+    /// Reads `SEQUENCE { AlgorithmIdentifier, BIT STRING }`.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, and where; [`Error::AlgorithmUnknown`] for a key of another kind.
+    pub fn from_der(bytes: &[u8]) -> Result<Self, Error> {
+        let mut whole = Reader::new(bytes)?;
+        let mut fields = whole.take(der::SEQUENCE)?;
+        whole.end()?;
+        let set = MlKem::read(&mut fields)?;
+        let key = fields.take_bits(der::BIT_STRING)?;
+        fields.end()?;
+        Self::new(set, key)
+    }
+
+    /// Writes `SEQUENCE { AlgorithmIdentifier, BIT STRING }`.
+    pub fn to_der(&self) -> Vec<u8> {
+        let key = der::write_bits(der::BIT_STRING, &self.to_bytes());
+        der::write(der::SEQUENCE, &[&self.set.write(), &key]).to_vec()
+    }
+
+    /// Reads a PEM block `PUBLIC KEY`.
+    ///
+    /// # Errors
+    /// As [`from_der`](Self::from_der), and what is wrong with the PEM.
+    pub fn from_pem(text: &str) -> Result<Self, Error> {
+        Self::from_der(&pem::decode(text, "PUBLIC KEY")?.1)
+    }
+
+    /// Writes a PEM block `PUBLIC KEY`.
+    pub fn to_pem(&self) -> String {
+        pem::encode("PUBLIC KEY", &self.to_der()).to_string()
+    }
+
+    /// A ciphertext and the secret that it carries: FIPS 203, Algorithm 20, ML-KEM.Encaps.
+    ///
+    /// # Errors
+    /// [`Error::Provider`] if there is no randomness.
+    pub(crate) fn encapsulate(&self, rng: &mut impl Randomness) -> Result<(Vec<u8>, SharedSecret), Error> {
+        let mut m = Zeroizing::new([0; 32]);
+        rng.fill(&mut *m).map_err(|_| Error::Provider)?;
+        let mut m = B32::from(*m);
+        let mut secret = Zeroizing::new([0; SHARED_SECRET_LEN]);
+        let ciphertext = each!(&self.key, key => {
+            let (ciphertext, mut shared) = key.encapsulate_deterministic(&m);
+            secret.copy_from_slice(&shared);
+            zeroize::Zeroize::zeroize(&mut shared);
+            ciphertext.to_vec()
+        });
+        zeroize::Zeroize::zeroize(&mut m);
+        Ok((ciphertext, secret))
+    }
+}
+
+impl PartialEq for EncapsulationKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.set == other.set && self.to_bytes() == other.to_bytes()
+    }
+}
+
+impl Eq for EncapsulationKey {}
+
+impl fmt::Debug for EncapsulationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "EncapsulationKey({})", self.set)
+    }
+}
+
+/// K of FIPS 203, wiped when dropped.
+pub(crate) type SharedSecret = Zeroizing<[u8; SHARED_SECRET_LEN]>;
+
+/// A private key. It is wiped when dropped.
+#[derive(Clone)]
+pub struct DecapsulationKey {
+    set: MlKem,
+    key: Each<ml_kem_512::DecapsulationKey, ml_kem_768::DecapsulationKey, ml_kem_1024::DecapsulationKey>,
+    seed: Option<Zeroizing<[u8; SEED_LEN]>>,
+}
+
+impl DecapsulationKey {
+    /// A new key.
+    ///
+    /// # Errors
+    /// [`Error::Provider`] if there is no randomness.
+    pub fn generate(set: MlKem, rng: &mut impl Randomness) -> Result<Self, Error> {
+        let mut seed = Zeroizing::new([0; SEED_LEN]);
+        rng.fill(&mut *seed).map_err(|_| Error::Provider)?;
+        Ok(Self::from_seed(set, &seed))
+    }
+
+    /// The key of a seed, d and then z: FIPS 203, Algorithm 16.
+    pub fn from_seed(set: MlKem, seed: &[u8; SEED_LEN]) -> Self {
+        let mut array = ml_kem::Seed::from(*seed);
+        let key = match set {
+            MlKem::MlKem512 => Each::MlKem512(ml_kem_512::DecapsulationKey::from_seed(array)),
+            MlKem::MlKem768 => Each::MlKem768(ml_kem_768::DecapsulationKey::from_seed(array)),
+            MlKem::MlKem1024 => Each::MlKem1024(ml_kem_1024::DecapsulationKey::from_seed(array)),
+        };
+        zeroize::Zeroize::zeroize(&mut array);
+        Self { set, key, seed: Some(Zeroizing::new(*seed)) }
+    }
+
+    /// Takes an expanded key, dk of FIPS 203, Algorithm 16. It decrypts, and cannot be written again.
+    ///
+    /// # Errors
+    /// [`Error::KemLength`], and [`Error::Inconsistent`] if the public key in it does not have the hash in it (FIPS
+    /// 203 §7.3) or is out of range.
+    #[allow(deprecated, reason = "RFC 9935 §6: expanded keys are in use, so that they are read")]
+    pub fn from_expanded(set: MlKem, expanded: &[u8]) -> Result<Self, Error> {
+        set.check_len("expanded private key", set.expanded_len(), expanded.len())?;
+        macro_rules! made {
+            ($module:ident) => {{
+                let mut array = Array::try_from(expanded).map_err(|_| Error::Provider)?;
+                let key = $module::DecapsulationKey::from_expanded(&array);
+                zeroize::Zeroize::zeroize(&mut array);
+                key.map_err(|_| Error::Inconsistent {
+                    parts: "the parts of the expanded key do not belong together",
+                })?
+            }};
+        }
+        let key = match set {
+            MlKem::MlKem512 => Each::MlKem512(made!(ml_kem_512)),
+            MlKem::MlKem768 => Each::MlKem768(made!(ml_kem_768)),
+            MlKem::MlKem1024 => Each::MlKem1024(made!(ml_kem_1024)),
+        };
+        Ok(Self { set, key, seed: None })
+    }
+
+    /// The parameter set.
+    pub fn algorithm(&self) -> MlKem {
+        self.set
+    }
+
+    /// Whether the seed is there, so that the key can be written.
+    pub fn has_seed(&self) -> bool {
+        self.seed.is_some()
+    }
+
+    /// The public key.
+    pub fn encapsulation_key(&self) -> EncapsulationKey {
+        let key = match &self.key {
+            Each::MlKem512(key) => Each::MlKem512(key.encapsulation_key().clone()),
+            Each::MlKem768(key) => Each::MlKem768(key.encapsulation_key().clone()),
+            Each::MlKem1024(key) => Each::MlKem1024(key.encapsulation_key().clone()),
+        };
+        EncapsulationKey { set: self.set, key }
+    }
+
+    /// The expanded key, dk of FIPS 203, Algorithm 16.
+    #[allow(deprecated, reason = "RFC 9935 §6: the form `both` is checked")]
+    fn expanded(&self) -> Zeroizing<Vec<u8>> {
+        each!(&self.key, key => {
+            let mut array = key.to_expanded_bytes();
+            let bytes = Zeroizing::new(array.to_vec());
+            zeroize::Zeroize::zeroize(&mut array);
+            bytes
+        })
+    }
+
+    /// Reads PKCS#8 in any of the three forms of RFC 9935 §6: seed, expandedKey, both.
+    ///
+    /// # Errors
+    /// The first thing that is wrong with it, and where; [`Error::AlgorithmUnknown`] for a key of another kind,
+    /// [`Error::Inconsistent`] for parts that contradict each other.
+    pub fn from_der(bytes: &[u8]) -> Result<Self, Error> {
+        let mut whole = Reader::new(bytes)?;
+        let mut fields = whole.take(der::SEQUENCE)?;
+        whole.end()?;
+        let version = fields.take_version(&[0, 1], "version 0 or 1")?;
+        let set = MlKem::read(&mut fields)?;
+        let mut inner = fields.take(der::OCTET_STRING)?;
+        if let Some(mut attributes) = fields.take_optional(ATTRIBUTES)? {
+            while attributes.peek().is_some() {
+                attributes.take(der::SEQUENCE)?;
+            }
+        }
+        // RFC 5958 §2: version 1 says that a public key follows, version 0 that none does.
+        let public = if version == 1 { Some(fields.take_bits(PUBLIC_KEY)?) } else { None };
+        fields.end()?;
+        let key = Self::read_choice(set, &mut inner)?;
+        inner.end()?;
+        match public {
+            Some(public) if key.encapsulation_key().to_bytes() != public => {
+                Err(Error::Inconsistent { parts: "the public key is not that of the private key" })
+            }
+            _ => Ok(key),
+        }
+    }
+
+    /// RFC 9935 §6: the tag alone decides which of the three forms it is.
+    fn read_choice(set: MlKem, inner: &mut Reader<'_>) -> Result<Self, Error> {
+        let from_seed = |content: &[u8]| {
+            set.check_len("private seed", SEED_LEN, content.len())?;
+            let mut seed = Zeroizing::new([0; SEED_LEN]);
+            seed.copy_from_slice(content);
+            Ok(Self::from_seed(set, &seed))
+        };
+        match inner.peek() {
+            Some(tag) if tag == SEED.byte => from_seed(inner.take(SEED)?.rest()),
+            Some(tag) if tag == der::OCTET_STRING.byte => {
+                Self::from_expanded(set, inner.take(der::OCTET_STRING)?.rest())
+            }
+            Some(tag) if tag == der::SEQUENCE.byte => {
+                let mut both = inner.take(der::SEQUENCE)?;
+                let key = from_seed(both.take(der::OCTET_STRING)?.rest())?;
+                let expanded = both.take(der::OCTET_STRING)?.rest();
+                both.end()?;
+                set.check_len("expanded private key", set.expanded_len(), expanded.len())?;
+                let own = key.expanded();
+                let differences = own.iter().zip(expanded).fold(0, |bits, (a, b)| bits | (a ^ b));
+                match differences {
+                    0 => Ok(key),
+                    _ => Err(Error::Inconsistent { parts: "the seed does not give the expanded key" }),
+                }
+            }
+            other => {
+                let found = other.map_or("the end".into(), |tag| format!("tag {tag:#04x}"));
+                Err(inner.refusal("a seed [0], an expandedKey OCTET STRING or both in a SEQUENCE", found))
+            }
+        }
+    }
+
+    /// Writes PKCS#8, version 0, with the seed alone (RFC 9935 §6 recommends it).
+    ///
+    /// # Errors
+    /// [`Error::NoSeed`] for a key that came in expanded form.
+    pub fn to_der(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
+        let seed = self.seed.as_ref().ok_or(Error::NoSeed)?;
+        let version = der::write(der::INTEGER, &[&[0]]);
+        let inner = der::write(der::OCTET_STRING, &[&der::write(SEED, &[seed.as_slice()])]);
+        Ok(der::write(der::SEQUENCE, &[&version, &self.set.write(), &inner]))
+    }
+
+    /// Reads a PEM block `PRIVATE KEY`.
+    ///
+    /// # Errors
+    /// As [`from_der`](Self::from_der), and what is wrong with the PEM.
+    pub fn from_pem(text: &str) -> Result<Self, Error> {
+        Self::from_der(&pem::decode(text, "PRIVATE KEY")?.1)
+    }
+
+    /// Writes a PEM block `PRIVATE KEY`.
+    ///
+    /// # Errors
+    /// As for [`to_der`](Self::to_der).
+    pub fn to_pem(&self) -> Result<Zeroizing<String>, Error> {
+        Ok(pem::encode("PRIVATE KEY", &self.to_der()?))
+    }
+
+    /// The secret in a ciphertext: FIPS 203, Algorithm 21, ML-KEM.Decaps. A ciphertext that was not made for this key
+    /// gives another secret, which is no one's.
+    ///
+    /// # Errors
+    /// [`Error::KemLength`] for a ciphertext of another length.
+    pub(crate) fn decapsulate(&self, ciphertext: &[u8]) -> Result<SharedSecret, Error> {
+        self.set.check_len("ciphertext", self.set.ciphertext_len(), ciphertext.len())?;
+        let mut secret = Zeroizing::new([0; SHARED_SECRET_LEN]);
+        each!(&self.key, key => {
+            let ciphertext = Array::try_from(ciphertext).map_err(|_| Error::Provider)?;
+            let mut shared = key.decapsulate(&ciphertext);
+            secret.copy_from_slice(&shared);
+            zeroize::Zeroize::zeroize(&mut shared);
+        });
+        Ok(secret)
+    }
+}
+
+/// The parameter set, never the key.
+impl fmt::Debug for DecapsulationKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DecapsulationKey({})", self.set)
+    }
+}

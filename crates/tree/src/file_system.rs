@@ -1,0 +1,149 @@
+//! What file systems have to say about attributes: how large they may be, what they cost, and why one was refused. Figures were
+//! measured with Linux 6.18 on fresh file systems; docs/tree.md has the table.
+
+use core::fmt;
+use std::os::fd::BorrowedFd;
+
+use rustix::fs::IFlags;
+use rustix::io::Errno;
+
+use crate::error::Error;
+
+/// A file system, by the number that statfs gives (include/uapi/linux/magic.h).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum FileSystem {
+    /// Copy on write, attributes in nodes of metadata.
+    Btrfs,
+    /// Attributes in the inode, in one block beside it, or with `ea_inode` in inodes of their own.
+    Ext4,
+    /// Attributes in one node of 4 KiB.
+    F2fs,
+    /// FAT and exFAT: no attributes.
+    Fat,
+    /// Nothing is known here about its attributes.
+    Other,
+    /// Writes to another file system.
+    Overlay,
+    /// Attributes in memory.
+    Tmpfs,
+    /// Attributes in the inode, in a leaf, or in blocks of their own.
+    Xfs,
+}
+
+impl FileSystem {
+    /// That of an open file.
+    pub(crate) fn of(fd: BorrowedFd<'_>) -> Self {
+        let Ok(stat) = rustix::fs::fstatfs(fd) else { return Self::Other };
+        // The type is signed or not, and long or not, by platform.
+        match stat.f_type as u32 {
+            0x9123_683e => Self::Btrfs,
+            0xef53 => Self::Ext4,
+            0xf2f5_2010 => Self::F2fs,
+            0x4d44 | 0x2011_bab0 => Self::Fat,
+            0x794c_7630 => Self::Overlay,
+            0x0102_1994 => Self::Tmpfs,
+            0x5846_5342 => Self::Xfs,
+            _ => Self::Other,
+        }
+    }
+
+    /// As mount calls it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Btrfs => "btrfs",
+            Self::Ext4 => "ext4",
+            Self::F2fs => "f2fs",
+            Self::Fat => "FAT",
+            Self::Other => "this file system",
+            Self::Overlay => "overlayfs",
+            Self::Tmpfs => "tmpfs",
+            Self::Xfs => "XFS",
+        }
+    }
+
+    /// Bytes of disk that one attribute with a value of so many takes at most, on blocks of so many.
+    ///
+    /// On ext4 a block, or with `ea_inode` as many as the value fills. On XFS nothing while the value fits the inode, a leaf
+    /// up to three quarters of a block, and beyond that blocks with a header of 56 bytes as well. On btrfs nodes are half
+    /// full and written twice.
+    pub const fn cost(self, value: u64, block: u64) -> u64 {
+        let block = if block == 0 { 4096 } else { block };
+        match self {
+            Self::Ext4 | Self::F2fs | Self::Overlay => value.div_ceil(block) * block,
+            Self::Xfs if value <= 160 => 0,
+            Self::Xfs if value < block / 4 * 3 => block,
+            Self::Xfs => block + value.div_ceil(block - 56) * block,
+            Self::Btrfs => value * 5 / 2,
+            Self::Tmpfs => 0,
+            Self::Fat | Self::Other => value.div_ceil(block) * block,
+        }
+    }
+}
+
+impl fmt::Display for FileSystem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// Room of a file system.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// Its kind.
+    pub file_system: FileSystem,
+    /// Bytes of a block.
+    pub block: u64,
+    /// Bytes that this user can still fill.
+    pub free: u64,
+}
+
+impl Room {
+    pub(crate) fn of(fd: BorrowedFd<'_>) -> Result<Self, Error> {
+        let stat = rustix::fs::fstatvfs(fd).map_err(|errno| Error::system("looked at", errno))?;
+        Ok(Self {
+            file_system: FileSystem::of(fd),
+            block: stat.f_frsize,
+            free: stat.f_bavail.saturating_mul(stat.f_frsize),
+        })
+    }
+}
+
+/// Why an attribute of so many bytes was refused.
+pub(crate) fn refusal(fd: BorrowedFd<'_>, errno: Errno, name: &str, bytes: usize) -> Error {
+    let file_system = FileSystem::of(fd);
+    match errno {
+        Errno::ACCESS if name.starts_with("security.") => Error::RefusedByKernel,
+        Errno::DQUOT => Error::Quota,
+        Errno::NOSPC | Errno::TOOBIG => {
+            // A disk that is full says the same as a value that is too large.
+            match rustix::fs::fstatvfs(fd) {
+                Ok(stat) if stat.f_bavail == 0 && file_system != FileSystem::Tmpfs => Error::DiskFull,
+                _ => Error::TooLarge { file_system, bytes, others: others(fd, name) },
+            }
+        }
+        Errno::OPNOTSUPP => Error::NoAttributes { file_system },
+        Errno::PERM if is_immutable(fd) => Error::Immutable,
+        Errno::PERM | Errno::ACCESS => Error::NotPermitted { name: name.to_owned() },
+        Errno::ROFS => Error::ReadOnly,
+        errno => Error::system("given its attribute", errno),
+    }
+}
+
+fn is_immutable(fd: BorrowedFd<'_>) -> bool {
+    rustix::fs::ioctl_getflags(fd).is_ok_and(|flags| flags.intersects(IFlags::IMMUTABLE | IFlags::APPEND))
+}
+
+/// The file's other attributes, with the bytes of each.
+fn others(fd: BorrowedFd<'_>, name: &str) -> Vec<(String, usize)> {
+    let mut names = vec![0; 65_536];
+    let Ok(len) = rustix::fs::flistxattr(fd, &mut names[..]) else { return Vec::new() };
+    let names =
+        names[..len].split(|byte| *byte == 0).filter(|other| !other.is_empty() && *other != name.as_bytes());
+    names
+        .map(|other| {
+            let size = rustix::fs::fgetxattr_query(fd, other).unwrap_or(0);
+            (String::from_utf8_lossy(other).into_owned(), size)
+        })
+        .collect()
+}

@@ -1,0 +1,195 @@
+//! A tree at work: opened once, walked in order, and each file taken by one of several threads. What a file became is handed to
+//! the caller one by one, in the order of the walk, so that nothing is held for a million files.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Mutex;
+
+use rustix::fs::{Mode, OFlags};
+use rustix::io::Errno;
+
+use crate::beneath::Root;
+use crate::error::Error;
+use crate::file::File;
+use crate::file_id::{FileId, HashAlgorithm, Kind};
+use crate::file_system::{FileSystem, Room, refusal};
+use crate::manifest::Line;
+use crate::record::{KeyId, Record};
+use crate::rules::Rules;
+use crate::walk::{Found, Left, Walk};
+
+/// The kernel's attribute for signatures of files, which root alone writes.
+pub const SECURITY_IMA: &str = "security.ima";
+/// The same bytes where users write them; also evmctl's name for it.
+pub const USER_IMA: &str = "user.ima";
+
+/// Batches on their way where an answer is small, and where it carries a signature.
+pub(crate) const WINDOW: usize = 512;
+pub(crate) const WINDOW_WITH_LINES: usize = 64;
+
+/// A tree that is open.
+pub struct Tree {
+    pub(crate) root: Root,
+    pub(crate) rules: Rules,
+    pub(crate) jobs: usize,
+}
+
+/// What became of one thing in a tree.
+#[derive(Debug)]
+pub struct Entry<T> {
+    /// Relative to the tree; empty for the tree itself.
+    pub path: Vec<u8>,
+    /// Bytes that were read.
+    pub bytes: u64,
+    /// What became of it.
+    pub outcome: T,
+    /// What a manifest says of it.
+    pub line: Option<Line>,
+}
+
+impl<T> Entry<T> {
+    pub(crate) fn new(path: Vec<u8>, outcome: T) -> Self {
+        Self { path, bytes: 0, outcome, line: None }
+    }
+}
+
+/// How much there is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Count {
+    /// Files that the rules take, before anything is asked of them themselves.
+    pub files: u64,
+    /// Of these, files that have an attribute of this length already.
+    pub signed: u64,
+    /// Bytes of all.
+    pub bytes: u64,
+}
+
+impl Tree {
+    /// Opens a directory. Links on the way to it are followed, none in it is.
+    ///
+    /// `jobs`: threads that read and compute; each has up to 32 files open.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn open(path: &Path, rules: Rules, cross_mounts: bool, jobs: usize) -> Result<Self, Error> {
+        let root = Root::open(path, cross_mounts).map_err(|errno| Error::system("opened", errno))?;
+        Ok(Self { root, rules, jobs: jobs.clamp(1, 64) })
+    }
+
+    /// The room of the file system that the tree lies on.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn room(&self) -> Result<Room, Error> {
+        Room::of(self.root.fd())
+    }
+
+    /// Counts what the rules take; with the name of an attribute and the length of its value also what has one already, and
+    /// the bytes of all, for which each file is opened.
+    pub fn count(&self, attribute: Option<(&str, usize)>) -> Count {
+        let mut count = Count::default();
+        for (path, found) in Walk::new(&self.root, &self.rules) {
+            if !matches!(found, Found::File) {
+                continue;
+            }
+            count.files += 1;
+            let Some((name, len)) = attribute else { continue };
+            let Ok(file) = self.root.file(&path).map_err(|_| Error::NotRegular).and_then(File::new) else {
+                continue;
+            };
+            count.bytes += file.state.size;
+            if file.attribute(name).is_ok_and(|value| value.is_some_and(|value| value.len() == len)) {
+                count.signed += 1;
+            }
+        }
+        count
+    }
+
+    /// Whether an attribute with a value of so many bytes can be written in the tree: tried, on a file without a name that
+    /// is gone afterwards. The value is well formed, for kernels with IMA look at it. `false` if it could not be tried,
+    /// because this user may make no file in the tree's first directory.
+    ///
+    /// # Errors
+    /// What the file system says: [`Error::TooLarge`], [`Error::NotPermitted`], [`Error::NoAttributes`] and others.
+    pub fn probe(&self, attribute: &str, bytes: usize, key_id: KeyId) -> Result<bool, Error> {
+        let file = FileId::new(Kind::File, HashAlgorithm::Sha256, &[0; 32])?;
+        let signature = vec![0xa5; bytes.saturating_sub(Record::len_for(0)).max(1)];
+        let value = Record::of(&file, key_id, &signature)?.to_bytes();
+        let probe = match self.nameless() {
+            Ok(probe) => probe,
+            Err(Errno::ACCESS | Errno::PERM) => return Ok(false),
+            Err(Errno::ROFS) => return Err(Error::ReadOnly),
+            Err(Errno::NOSPC) => return Err(Error::DiskFull),
+            Err(Errno::DQUOT) => return Err(Error::Quota),
+            Err(errno) => return Err(Error::system("probed", errno)),
+        };
+        match rustix::fs::fsetxattr(&probe, attribute, &value, rustix::fs::XattrFlags::empty()) {
+            Ok(()) => Ok(true),
+            Err(errno) => Err(refusal(std::os::fd::AsFd::as_fd(&probe), errno, attribute, value.len())),
+        }
+    }
+
+    /// A file that has no name, or had one for a moment where the file system knows no other.
+    fn nameless(&self) -> Result<std::os::fd::OwnedFd, Errno> {
+        let mode = Mode::RUSR | Mode::WUSR;
+        let flags = OFlags::RDWR | OFlags::CLOEXEC;
+        match rustix::fs::openat(self.root.fd(), ".", flags | OFlags::TMPFILE, mode) {
+            Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL | Errno::NOENT) => {}
+            done => return done,
+        }
+        let name = format!(".sealstone-probe-{}", std::process::id());
+        let made = rustix::fs::openat(self.root.fd(), &name, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
+        rustix::fs::unlinkat(self.root.fd(), &name, rustix::fs::AtFlags::empty())?;
+        Ok(made)
+    }
+
+    /// Bytes of disk that signing takes at most, for so many files.
+    pub fn cost(&self, files: u64, bytes: usize) -> Result<u64, Error> {
+        let room = self.room()?;
+        Ok(room.file_system.cost(bytes as u64, room.block).saturating_mul(files))
+    }
+
+    /// Where the tree lies.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn file_system(&self) -> Result<FileSystem, Error> {
+        Ok(self.room()?.file_system)
+    }
+
+    /// Opens a file that the walk met, and asks what the rules ask of it.
+    pub(crate) fn take(&self, path: &[u8], seen: Option<&Seen>) -> Result<Result<File, Left>, Error> {
+        let fd = match self.root.file(path) {
+            Err(Errno::XDEV) => return Ok(Err(Left::MountPoint)),
+            // A link took the file's place since it was listed.
+            Err(Errno::LOOP) => return Err(Error::NotRegular),
+            fd => fd.map_err(|errno| Error::system("opened", errno))?,
+        };
+        let file = File::new(fd)?;
+        if self.rules.only_executable && file.mode & 0o111 == 0 {
+            return Ok(Err(Left::NotExecutable));
+        }
+        if file.state.size < self.rules.min_size {
+            return Ok(Err(Left::TooSmall));
+        }
+        if seen.is_some_and(|seen| seen.before(&file)) {
+            return Ok(Err(Left::HardLink));
+        }
+        Ok(Ok(file))
+    }
+}
+
+/// Files of more than one name that were met.
+#[derive(Default)]
+pub(crate) struct Seen(Mutex<HashSet<(u64, u64)>>);
+
+impl Seen {
+    fn before(&self, file: &File) -> bool {
+        if file.links < 2 {
+            return false;
+        }
+        // A thread that panicked left the set whole.
+        let mut seen = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        !seen.insert(file.identity())
+    }
+}

@@ -1,0 +1,330 @@
+//! Verifying a tree: by the attributes of its files, or by a manifest.
+
+use core::cmp::Ordering;
+use std::iter::Peekable;
+
+use crate::appraise::Appraiser;
+use crate::error::Error;
+use crate::file::File;
+use crate::file_id::{FileId, HashAlgorithm};
+use crate::manifest::{Line, Manifest};
+use crate::pipeline;
+use crate::record::{KeyId, Record};
+use crate::tree::{Entry, Seen, Tree, WINDOW, WINDOW_WITH_LINES};
+use crate::walk::{Found, Left, Walk, order};
+
+/// What became of a file that was to be verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Verification {
+    /// It is not what a trusted key signed, and why.
+    Bad(Error),
+    /// A trusted key signed it.
+    Good(Option<KeyId>),
+    /// Not a file that is meant.
+    Left(Left),
+}
+
+impl Tree {
+    /// Verifies every file that the rules take by its attribute, and hands over what became of each, in the order of the
+    /// walk.
+    ///
+    /// # Errors
+    /// Those of `take`, which ends the work.
+    pub fn verify<E>(
+        &self,
+        appraiser: &Appraiser,
+        attribute: &str,
+        take: impl FnMut(Entry<Verification>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let seen = Seen::default();
+        let walk = Walk::new(&self.root, &self.rules);
+        let work = |buffer: &mut Vec<u8>, batch| {
+            Batch { tree: self, appraiser, attribute, buffer, seen: &seen }.run(batch)
+        };
+        pipeline::run(self.jobs, WINDOW, walk, Vec::new, work, take)
+    }
+
+    /// Verifies the tree by a manifest: the content and the mode of every file that it lists, and that the rules take no
+    /// other. The rules are those of the tree; give it those of the manifest.
+    ///
+    /// # Errors
+    /// Those of `take`, which ends the work. A manifest that cannot be read to its end is an entry that is bad, of the tree
+    /// itself.
+    pub fn verify_manifest<E>(
+        &self,
+        manifest: Manifest,
+        take: impl FnMut(Entry<Verification>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let hash = manifest.header.hash;
+        let pairs =
+            SideBySide { walk: Walk::new(&self.root, &self.rules).peekable(), lines: manifest.peekable() };
+        let work = |buffer: &mut Vec<u8>, batch: Vec<Pair>| {
+            batch.into_iter().map(|pair| self.compare(pair, hash, buffer)).collect()
+        };
+        pipeline::run(self.jobs, WINDOW, pairs, Vec::new, work, take)
+    }
+
+    fn compare(&self, pair: Pair, hash: HashAlgorithm, buffer: &mut Vec<u8>) -> Entry<Verification> {
+        let (path, bad) = match pair {
+            Pair::Broken(why) => (Vec::new(), why),
+            Pair::Listed(line) => (line.path, Error::Missing),
+            Pair::Both(line, Found::File) => return self.compare_file(line, hash, buffer),
+            Pair::Both(line, _) => (line.path, Error::NotRegular),
+            Pair::Found(path, Found::Left(why)) => return Entry::new(path, Verification::Left(why)),
+            Pair::Found(path, Found::Unreadable(errno)) => (path, Error::system("listed", errno)),
+            Pair::Found(path, Found::File) => match self.take(&path, None) {
+                Ok(Err(why)) => return Entry::new(path, Verification::Left(why)),
+                _ => (path, Error::Unlisted),
+            },
+        };
+        Entry::new(path, Verification::Bad(bad))
+    }
+
+    fn compare_file(&self, line: Line, hash: HashAlgorithm, buffer: &mut Vec<u8>) -> Entry<Verification> {
+        let mut bytes = 0;
+        let mut compare = || {
+            let mut file = match self.take(&line.path, None)? {
+                Ok(file) => file,
+                // It was taken when it was listed.
+                Err(_) => return Err(Error::DigestDiffers),
+            };
+            if file.state.size != line.size {
+                return Err(Error::DigestDiffers);
+            }
+            let id = file.digest(hash, buffer)?;
+            bytes = file.state.size;
+            if id.digest() != line.digest {
+                return Err(Error::DigestDiffers);
+            }
+            if file.mode != line.mode {
+                return Err(Error::ModeDiffers { expected: line.mode, found: file.mode });
+            }
+            Ok(())
+        };
+        let outcome = match compare() {
+            Ok(()) => Verification::Good(None),
+            Err(why) => Verification::Bad(why),
+        };
+        Entry { path: line.path, bytes, outcome, line: None }
+    }
+
+    /// Reads the attributes of a tree into the lines of a manifest. Files without one are said to be unsigned; a value that is no
+    /// signature is not taken.
+    ///
+    /// # Errors
+    /// Those of `take`, which ends the work.
+    pub fn extract<E>(
+        &self,
+        attribute: &str,
+        hash: HashAlgorithm,
+        take: impl FnMut(Entry<Verification>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let work = |buffer: &mut Vec<u8>, batch: Vec<(Vec<u8>, Found)>| {
+            batch
+                .into_iter()
+                .map(|(path, found)| self.extract_file(path, found, attribute, hash, buffer))
+                .collect()
+        };
+        pipeline::run(self.jobs, WINDOW_WITH_LINES, Walk::new(&self.root, &self.rules), Vec::new, work, take)
+    }
+
+    fn extract_file(
+        &self,
+        path: Vec<u8>,
+        found: Found,
+        attribute: &str,
+        hash: HashAlgorithm,
+        buffer: &mut Vec<u8>,
+    ) -> Entry<Verification> {
+        let mut read = || -> Result<Result<(Line, KeyId), Left>, Error> {
+            match found {
+                Found::Left(why) => return Ok(Err(why)),
+                Found::Unreadable(errno) => return Err(Error::system("listed", errno)),
+                Found::File => {}
+            }
+            let mut file = match self.take(&path, None)? {
+                Ok(file) => file,
+                Err(why) => return Ok(Err(why)),
+            };
+            let value = file.attribute(attribute)?.ok_or(Error::Unsigned)?;
+            let key_id = Record::parse(&value)?.key_id();
+            let digest = file.digest(hash, buffer)?.digest().to_vec();
+            let (size, mode) = (file.state.size, file.mode);
+            Ok(Ok((Line { digest, size, mode, attribute: Some(value), path: path.clone() }, key_id)))
+        };
+        match read() {
+            Ok(Ok((line, key_id))) => Entry {
+                path: line.path.clone(),
+                bytes: line.size,
+                outcome: Verification::Good(Some(key_id)),
+                line: Some(line),
+            },
+            Ok(Err(why)) => Entry::new(path, Verification::Left(why)),
+            Err(why) => Entry::new(path, Verification::Bad(why)),
+        }
+    }
+
+    /// Writes the attributes of a manifest to the files of the tree: each only where a trusted key's signature in it stands for
+    /// the file as it is. A file that has another signature is left as it is unless `replace` says otherwise.
+    ///
+    /// # Errors
+    /// Those of `take`, which ends the work.
+    pub fn apply<E>(
+        &self,
+        manifest: Manifest,
+        appraiser: &Appraiser,
+        attribute: &str,
+        replace: bool,
+        take: impl FnMut(Entry<Verification>) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let work = |buffer: &mut Vec<u8>, batch: Vec<Result<Line, Error>>| {
+            let done = batch.into_iter().map(|line| match line {
+                Err(why) => Entry::new(Vec::new(), Verification::Bad(why)),
+                Ok(line) => {
+                    let outcome = match self.apply_line(&line, appraiser, attribute, replace, buffer) {
+                        Ok(key_id) => Verification::Good(Some(key_id)),
+                        Err(why) => Verification::Bad(why),
+                    };
+                    Entry { path: line.path, bytes: line.size, outcome, line: None }
+                }
+            });
+            done.collect()
+        };
+        pipeline::run(self.jobs, WINDOW_WITH_LINES, manifest, Vec::new, work, take)
+    }
+
+    fn apply_line(
+        &self,
+        line: &Line,
+        appraiser: &Appraiser,
+        attribute: &str,
+        replace: bool,
+        buffer: &mut Vec<u8>,
+    ) -> Result<KeyId, Error> {
+        let value = line.attribute.as_deref().ok_or(Error::Unsigned)?;
+        let record = Record::parse(value)?;
+        let mut file = match self.take(&line.path, None)? {
+            Ok(file) => file,
+            Err(_) => return Err(Error::NotRegular),
+        };
+        match file.attribute(attribute)? {
+            Some(there) if !replace && there != value => {
+                return Err(match Record::parse(&there) {
+                    Ok(other) => Error::OtherKey { key_id: other.key_id() },
+                    Err(_) => Error::Occupied,
+                });
+            }
+            _ => {}
+        }
+        let id = file.digest(record.hash(), buffer)?;
+        appraiser.appraise(&record, &id)?;
+        if !file.is_unchanged()? {
+            return Err(Error::Changed);
+        }
+        file.set_attribute(attribute, value)?;
+        Ok(record.key_id())
+    }
+}
+
+/// A file of the manifest, of the tree, or of both.
+enum Pair {
+    Both(Line, Found),
+    Broken(Error),
+    Found(Vec<u8>, Found),
+    Listed(Line),
+}
+
+/// Two sequences in the same order.
+struct SideBySide<'a> {
+    walk: Peekable<Walk<'a>>,
+    lines: Peekable<Manifest>,
+}
+
+impl Iterator for SideBySide<'_> {
+    type Item = Pair;
+
+    fn next(&mut self) -> Option<Pair> {
+        let first = match (self.walk.peek(), self.lines.peek()) {
+            (None, None) => return None,
+            (_, Some(Err(_))) | (None, Some(_)) => Ordering::Greater,
+            (Some(_), None) => Ordering::Less,
+            (Some((path, _)), Some(Ok(line))) => order(path, &line.path),
+        };
+        if first.is_lt() {
+            return self.walk.next().map(|(path, found)| Pair::Found(path, found));
+        }
+        match self.lines.next()? {
+            Err(why) => Some(Pair::Broken(why)),
+            Ok(line) if first.is_eq() => self.walk.next().map(|(_, found)| Pair::Both(line, found)),
+            Ok(line) => Some(Pair::Listed(line)),
+        }
+    }
+}
+
+/// Files that are verified side by side.
+struct Batch<'a> {
+    tree: &'a Tree,
+    appraiser: &'a Appraiser,
+    attribute: &'a str,
+    buffer: &'a mut Vec<u8>,
+    seen: &'a Seen,
+}
+
+impl Batch<'_> {
+    fn run(&mut self, batch: Vec<(Vec<u8>, Found)>) -> Vec<Entry<Verification>> {
+        let mut entries: Vec<Entry<Verification>> = Vec::with_capacity(batch.len());
+        let mut read: Vec<(usize, Vec<u8>, FileId)> = Vec::new();
+        for (path, found) in batch {
+            let mut bytes = 0;
+            let outcome = match found {
+                Found::Left(why) => Verification::Left(why),
+                Found::Unreadable(errno) => Verification::Bad(Error::system("listed", errno)),
+                Found::File => match self.look(&path) {
+                    Err(why) => Verification::Bad(why),
+                    Ok(Err(why)) => Verification::Left(why),
+                    Ok(Ok((file, value, id))) => {
+                        bytes = file.state.size;
+                        read.push((entries.len(), value, id));
+                        // Replaced below.
+                        Verification::Bad(Error::BadSignature)
+                    }
+                },
+            };
+            entries.push(Entry { path, bytes, outcome, line: None });
+        }
+        let mut claims = Vec::with_capacity(read.len());
+        for (_, value, id) in &read {
+            // Read once already.
+            if let Ok(record) = Record::parse(value) {
+                claims.push((record, *id));
+            }
+        }
+        let verdicts = self.appraiser.appraise_all(&claims);
+        debug_assert_eq!(verdicts.len(), read.len());
+        for (((index, ..), (record, _)), verdict) in read.iter().zip(&claims).zip(verdicts) {
+            entries[*index].outcome = match verdict {
+                Ok(()) => Verification::Good(Some(record.key_id())),
+                Err(why) => Verification::Bad(why),
+            };
+        }
+        entries
+    }
+
+    /// The file's signature and its digest by the hash function that the signature names. A file whose signature nobody can
+    /// check is not read.
+    #[allow(clippy::type_complexity, reason = "three things of one file")]
+    fn look(&mut self, path: &[u8]) -> Result<Result<(File, Vec<u8>, FileId), Left>, Error> {
+        let mut file = match self.tree.take(path, Some(self.seen))? {
+            Ok(file) => file,
+            Err(why) => return Ok(Err(why)),
+        };
+        let value = file.attribute(self.attribute)?.ok_or(Error::Unsigned)?;
+        let record = Record::parse(&value)?;
+        if !self.appraiser.knows(record.key_id()) {
+            return Err(Error::UnknownKey { key_id: record.key_id() });
+        }
+        let id = file.digest(record.hash(), self.buffer)?;
+        Ok(Ok((file, value, id)))
+    }
+}

@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     if options.ima && !matches!(key.algorithm(), sealstone_pki::SignatureAlgorithm::MlDsa(_)) {
         terminal.warn(
             format_args!(
-                "{} is not ML-DSA: Linux wants signatures of version 2 from such a key",
+                "{} is not ML-DSA: Linux before 7.1 takes only signatures of version 2 from such a key",
                 key.algorithm()
             ),
             "`sealstone key generate` makes an ML-DSA key",

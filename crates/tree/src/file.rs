@@ -2,6 +2,7 @@
 //! so that what is read and what is written are of one inode, whatever happens to its names.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::sync::mpsc::sync_channel;
 
 use aws_lc_rs::digest;
 use rustix::fs::{FileType, XattrFlags};
@@ -12,8 +13,13 @@ use crate::error::Error;
 use crate::file_id::{FileId, HashAlgorithm, Kind};
 use crate::file_system::refusal;
 
-/// Bytes read at a time.
-const PIECE: usize = 256 * 1024;
+/// Bytes read at a time: few enough to be in the nearest cache when they are hashed.
+const PIECE: usize = 128 * 1024;
+/// From so many bytes on a thread reads ahead: to start it takes as long as to hash 100 kB.
+const LARGE: u64 = 8 << 20;
+/// What it reads at a time, and how many of these there are: handing one over takes a system call or two.
+const LARGE_PIECE: usize = 512 * 1024;
+const AHEAD: usize = 2;
 /// The most bytes that Linux lets an attribute have (XATTR_SIZE_MAX).
 pub(crate) const ATTRIBUTE_MAX: usize = 65_536;
 
@@ -70,25 +76,93 @@ impl File {
         Err(Error::Changed)
     }
 
-    /// Reads to the end, but not past the size: a file that grows as fast as it is read has no end.
+    /// The same for a caller who asks [`is_unchanged`](Self::is_unchanged) before the digest is used: what it answers is for
+    /// all the time since the file was opened, so that asking here too would say nothing more.
+    ///
+    /// # Errors
+    /// As [`digest`](Self::digest).
+    pub(crate) fn digest_to_be_asked_for(
+        &mut self,
+        hash: HashAlgorithm,
+        buffer: &mut Vec<u8>,
+    ) -> Result<FileId, Error> {
+        let (digest, read) = self.read_all(hash, buffer)?;
+        if read == self.state.size {
+            return FileId::new(Kind::File, hash, digest.as_ref());
+        }
+        self.digest(hash, buffer)
+    }
+
     fn read_all(&self, hash: HashAlgorithm, buffer: &mut Vec<u8>) -> Result<(digest::Digest, u64), Error> {
-        buffer.resize(PIECE, 0);
         let mut context = digest::Context::new(algorithm(hash));
+        if self.state.size >= LARGE
+            && let Some(read) = self.read_ahead(&mut context)
+        {
+            return Ok((context.finish(), read?));
+        }
+        buffer.resize(PIECE, 0);
         let mut read = 0;
         loop {
-            match rustix::io::pread(&self.fd, &mut buffer[..], read) {
-                Ok(0) => return Ok((context.finish(), read)),
-                Ok(count) => {
-                    context.update(&buffer[..count]);
-                    read += count as u64;
-                    if read > self.state.size {
-                        return Ok((context.finish(), read));
-                    }
-                }
-                Err(Errno::INTR) => {}
-                Err(errno) => return Err(Error::system("read", errno)),
+            let count = self.read_at(buffer, read)?;
+            context.update(&buffer[..count]);
+            read += count as u64;
+            if self.is_end(read, count, buffer.len()) {
+                return Ok((context.finish(), read));
             }
         }
+    }
+
+    /// The same with a thread that reads while this one computes. Gives the bytes that were read; `None` where the system has no
+    /// thread to give, and nothing was read.
+    fn read_ahead(&self, context: &mut digest::Context) -> Option<Result<u64, Error>> {
+        let (give, pieces) = sync_channel::<Result<(Vec<u8>, usize), Error>>(1);
+        let (back, empty) = sync_channel(AHEAD);
+        (0..AHEAD).for_each(|_| drop(back.send(vec![0; LARGE_PIECE])));
+        let read_on = move || {
+            let mut at = 0;
+            while let Ok(mut piece) = empty.recv() {
+                let count = self.read_at(&mut piece, at);
+                let end = count.as_ref().map_or(true, |count| {
+                    at += *count as u64;
+                    self.is_end(at, *count, piece.len())
+                });
+                if give.send(count.map(|count| (piece, count))).is_err() || end {
+                    return;
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            std::thread::Builder::new().spawn_scoped(scope, read_on).ok()?;
+            let mut read = 0;
+            for piece in pieces {
+                match piece {
+                    Err(why) => return Some(Err(why)),
+                    Ok((piece, count)) => {
+                        context.update(&piece[..count]);
+                        read += count as u64;
+                        // The last was read: nobody wants it back.
+                        let _ = back.send(piece);
+                    }
+                }
+            }
+            Some(Ok(read))
+        })
+    }
+
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> Result<usize, Error> {
+        loop {
+            match rustix::io::pread(&self.fd, &mut buffer[..], at) {
+                Err(Errno::INTR) => {}
+                done => return done.map_err(|errno| Error::system("read", errno)),
+            }
+        }
+    }
+
+    /// Whether reading is over: at the end, or where `read` is past the size, for a file that grows as fast as it is read has no
+    /// end. A call that gave less than it could, up to the size, saves the one that would give nothing: what is written behind it
+    /// shows in the file's state.
+    fn is_end(&self, read: u64, count: usize, room: usize) -> bool {
+        count == 0 || read > self.state.size || read == self.state.size && count < room
     }
 
     fn now(&self) -> Result<State, Error> {
@@ -106,10 +180,9 @@ impl File {
     pub(crate) fn attribute(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
         // Room for what is usual, and for the rest in a second call.
         for room in [8192, ATTRIBUTE_MAX] {
-            let mut value = vec![0; room];
-            match rustix::fs::fgetxattr(&self.fd, name, &mut value[..]) {
-                Ok(len) => {
-                    value.truncate(len);
+            let mut value = Vec::with_capacity(room);
+            match rustix::fs::fgetxattr(&self.fd, name, rustix::buffer::spare_capacity(&mut value)) {
+                Ok(_) => {
                     value.shrink_to_fit();
                     return Ok(Some(value));
                 }

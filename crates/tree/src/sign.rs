@@ -104,7 +104,7 @@ impl Batch<'_> {
                         if self.options.dry_run && matches!(step, Step::Sign) {
                             Signing::WouldSign
                         } else {
-                            match self.read(index, file) {
+                            match self.read(index, file, &step) {
                                 Err(why) => Signing::Failed(why),
                                 Ok(read) => {
                                     match step {
@@ -157,8 +157,15 @@ impl Batch<'_> {
         Ok(Ok((file, step)))
     }
 
-    fn read(&mut self, index: usize, mut file: File) -> Result<Read, Error> {
-        let id = file.digest(self.signer.hash(), self.buffer)?;
+    /// Computes its digest. Before a new signature is kept anywhere, [`store`](Self::store) asks whether the file is still the
+    /// same; all others are asked here.
+    fn read(&mut self, index: usize, mut file: File, step: &Step) -> Result<Read, Error> {
+        let is_stored = self.options.attribute.is_some() || self.options.keep_signatures;
+        let hash = self.signer.hash();
+        let id = match step {
+            Step::Sign if is_stored => file.digest_to_be_asked_for(hash, self.buffer)?,
+            _ => file.digest(hash, self.buffer)?,
+        };
         Ok(Read { index, file, id })
     }
 

@@ -216,3 +216,56 @@ fn state(stat: &rustix::fs::Stat) -> State {
         changed: (stat.st_ctime as i64, stat.st_ctime_nsec as u64),
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+    use crate::digest::of;
+
+    const HASH: HashAlgorithm = HashAlgorithm::Sha256;
+
+    fn open(path: &std::path::Path) -> File {
+        File::new(std::fs::File::open(path).unwrap().into()).unwrap()
+    }
+
+    #[test]
+    fn a_digest_is_of_all_bytes_however_they_are_read() {
+        let path = std::env::temp_dir().join(format!("sealstone-file-{}", std::process::id()));
+        let large = LARGE as usize;
+        for size in
+            [0, 1, PIECE - 1, PIECE, PIECE + 1, large - 1, large, large + 1, large + 3 * LARGE_PIECE - 1]
+        {
+            let bytes: Vec<u8> = (0..size).map(|at| (at ^ at >> 8 ^ at >> 16) as u8).collect();
+            std::fs::write(&path, &bytes).unwrap();
+            let (mut buffer, expected) = (Vec::new(), of(HASH, &bytes));
+            assert_eq!(open(&path).digest(HASH, &mut buffer).unwrap().digest(), expected.as_ref(), "{size}");
+            let unasked = open(&path).digest_to_be_asked_for(HASH, &mut buffer).unwrap();
+            assert_eq!(unasked.digest(), expected.as_ref(), "{size}");
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+
+    #[test]
+    fn a_file_that_grew_shrank_or_changed_since_it_was_opened_is_noticed() {
+        let path = std::env::temp_dir().join(format!("sealstone-changed-{}", std::process::id()));
+        let mut buffer = Vec::new();
+        for size in [4096, LARGE as usize] {
+            for now in [size - 1, size, size + 1, 2 * size] {
+                std::fs::write(&path, vec![1; size]).unwrap();
+                let mut file = open(&path);
+                // The clock of times of change may stand still for some milliseconds.
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                std::fs::write(&path, vec![2; now]).unwrap();
+                let expected = of(HASH, &vec![2; now]);
+                let id = file.digest_to_be_asked_for(HASH, &mut buffer).unwrap();
+                assert_eq!(id.digest(), expected.as_ref(), "{size} to {now}");
+                // Of the same size only the times tell, and whoever asked to be asked has to ask.
+                assert_eq!(file.is_unchanged().unwrap(), now != size, "{size} to {now}");
+                assert_eq!(file.digest(HASH, &mut buffer).unwrap().digest(), expected.as_ref());
+                assert!(file.is_unchanged().unwrap());
+            }
+        }
+        std::fs::remove_file(&path).unwrap();
+    }
+}

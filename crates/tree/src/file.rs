@@ -2,7 +2,6 @@
 //! so that what is read and what is written are of one inode, whatever happens to its names.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::sync::mpsc::sync_channel;
 
 use aws_lc_rs::digest;
 use rustix::fs::{FileType, XattrFlags};
@@ -14,12 +13,7 @@ use crate::file_id::{FileId, HashAlgorithm, Kind};
 use crate::file_system::refusal;
 
 /// Bytes read at a time: few enough to be in the nearest cache when they are hashed.
-const PIECE: usize = 128 * 1024;
-/// From so many bytes on a thread reads ahead: to start it takes as long as to hash 100 kB.
-const LARGE: u64 = 8 << 20;
-/// What it reads at a time, and how many of these there are: handing one over takes a system call or two.
-const LARGE_PIECE: usize = 512 * 1024;
-const AHEAD: usize = 2;
+const PIECE: usize = 64 * 1024;
 /// The most bytes that Linux lets an attribute have (XATTR_SIZE_MAX).
 pub(crate) const ATTRIBUTE_MAX: usize = 65_536;
 
@@ -94,13 +88,8 @@ impl File {
     }
 
     fn read_all(&self, hash: HashAlgorithm, buffer: &mut Vec<u8>) -> Result<(digest::Digest, u64), Error> {
-        let mut context = digest::Context::new(algorithm(hash));
-        if self.state.size >= LARGE
-            && let Some(read) = self.read_ahead(&mut context)
-        {
-            return Ok((context.finish(), read?));
-        }
         buffer.resize(PIECE, 0);
+        let mut context = digest::Context::new(algorithm(hash));
         let mut read = 0;
         loop {
             let count = self.read_at(buffer, read)?;
@@ -110,43 +99,6 @@ impl File {
                 return Ok((context.finish(), read));
             }
         }
-    }
-
-    /// The same with a thread that reads while this one computes. Gives the bytes that were read; `None` where the system has no
-    /// thread to give, and nothing was read.
-    fn read_ahead(&self, context: &mut digest::Context) -> Option<Result<u64, Error>> {
-        let (give, pieces) = sync_channel::<Result<(Vec<u8>, usize), Error>>(1);
-        let (back, empty) = sync_channel(AHEAD);
-        (0..AHEAD).for_each(|_| drop(back.send(vec![0; LARGE_PIECE])));
-        let read_on = move || {
-            let mut at = 0;
-            while let Ok(mut piece) = empty.recv() {
-                let count = self.read_at(&mut piece, at);
-                let end = count.as_ref().map_or(true, |count| {
-                    at += *count as u64;
-                    self.is_end(at, *count, piece.len())
-                });
-                if give.send(count.map(|count| (piece, count))).is_err() || end {
-                    return;
-                }
-            }
-        };
-        std::thread::scope(|scope| {
-            std::thread::Builder::new().spawn_scoped(scope, read_on).ok()?;
-            let mut read = 0;
-            for piece in pieces {
-                match piece {
-                    Err(why) => return Some(Err(why)),
-                    Ok((piece, count)) => {
-                        context.update(&piece[..count]);
-                        read += count as u64;
-                        // The last was read: nobody wants it back.
-                        let _ = back.send(piece);
-                    }
-                }
-            }
-            Some(Ok(read))
-        })
     }
 
     fn read_at(&self, buffer: &mut [u8], at: u64) -> Result<usize, Error> {
@@ -232,10 +184,7 @@ mod tests {
     #[test]
     fn a_digest_is_of_all_bytes_however_they_are_read() {
         let path = std::env::temp_dir().join(format!("sealstone-file-{}", std::process::id()));
-        let large = LARGE as usize;
-        for size in
-            [0, 1, PIECE - 1, PIECE, PIECE + 1, large - 1, large, large + 1, large + 3 * LARGE_PIECE - 1]
-        {
+        for size in [0, 1, PIECE - 1, PIECE, PIECE + 1, 3 * PIECE, 4 * PIECE - 1] {
             let bytes: Vec<u8> = (0..size).map(|at| (at ^ at >> 8 ^ at >> 16) as u8).collect();
             std::fs::write(&path, &bytes).unwrap();
             let (mut buffer, expected) = (Vec::new(), of(HASH, &bytes));
@@ -250,7 +199,7 @@ mod tests {
     fn a_file_that_grew_shrank_or_changed_since_it_was_opened_is_noticed() {
         let path = std::env::temp_dir().join(format!("sealstone-changed-{}", std::process::id()));
         let mut buffer = Vec::new();
-        for size in [4096, LARGE as usize] {
+        for size in [4096, 2 * PIECE] {
             for now in [size - 1, size, size + 1, 2 * size] {
                 std::fs::write(&path, vec![1; size]).unwrap();
                 let mut file = open(&path);

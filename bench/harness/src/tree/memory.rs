@@ -30,7 +30,7 @@ pub(crate) fn measure(
         return Ok(());
     }
     if wanted("million") {
-        let disk = Disk::memory(folder, "million", FILES)?;
+        let disk = Disk::memory(folder, "million")?;
         let tree = disk.path().join("files");
         spread(&tree, FILES, 1000)?;
         let manifest = folder.join("million.manifest");
@@ -49,13 +49,13 @@ pub(crate) fn measure(
     }
     // No file has a signature, so that each is bad, and said to be: what is held is the names.
     if wanted("flat") {
-        let disk = Disk::memory(folder, "flat", FILES)?;
+        let disk = Disk::memory(folder, "flat")?;
         let tree = disk.path().join("files");
         spread(&tree, FILES, FILES)?;
         most("flat verify", allowing(&mut hands.ours("verify", "65", 2, &tree)), cells)?;
     }
     if wanted("links") {
-        let disk = Disk::memory(folder, "links", FILES)?;
+        let disk = Disk::memory(folder, "links")?;
         let tree = disk.path().join("files");
         spread(&tree.join("a"), FILES, 1000)?;
         let mut copy = Command::new("cp");

@@ -33,7 +33,7 @@ pub(crate) fn measure(
     cells.add("usr files count", Figure::Count, files.len() as f64);
     cells.add("usr files bytes", Figure::Megabytes, bytes as f64 / 1e6);
     notes.push(format!("the copy of /usr on ext4: {parts}, {} files, {bytes} bytes", files.len()));
-    for party in [Party::Ours("65"), Party::Evmctl, Party::Ours("p384"), Party::OpenSsl] {
+    for party in [Party::Ours("65"), Party::Evmctl, Party::Ours("p384")] {
         if !hands.has(party) {
             eprintln!("{}: not there, left out", party.name());
             continue;

@@ -75,7 +75,7 @@ impl File {
     ///
     /// # Errors
     /// As [`digest`](Self::digest).
-    pub(crate) fn digest_to_be_asked_for(
+    pub(crate) fn digest_as_read(
         &mut self,
         hash: HashAlgorithm,
         buffer: &mut Vec<u8>,
@@ -114,7 +114,7 @@ impl File {
     /// end. A call that gave less than it could, up to the size, saves the one that would give nothing: what is written behind it
     /// shows in the file's state.
     fn is_end(&self, read: u64, count: usize, room: usize) -> bool {
-        count == 0 || read > self.state.size || read == self.state.size && count < room
+        count == room || count == 0 || read > self.state.size || read == self.state.size && count < room
     }
 
     fn now(&self) -> Result<State, Error> {
@@ -189,7 +189,7 @@ mod tests {
             std::fs::write(&path, &bytes).unwrap();
             let (mut buffer, expected) = (Vec::new(), of(HASH, &bytes));
             assert_eq!(open(&path).digest(HASH, &mut buffer).unwrap().digest(), expected.as_ref(), "{size}");
-            let unasked = open(&path).digest_to_be_asked_for(HASH, &mut buffer).unwrap();
+            let unasked = open(&path).digest_as_read(HASH, &mut buffer).unwrap();
             assert_eq!(unasked.digest(), expected.as_ref(), "{size}");
         }
         std::fs::remove_file(&path).unwrap();
@@ -207,7 +207,7 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 std::fs::write(&path, vec![2; now]).unwrap();
                 let expected = of(HASH, &vec![2; now]);
-                let id = file.digest_to_be_asked_for(HASH, &mut buffer).unwrap();
+                let id = file.digest_as_read(HASH, &mut buffer).unwrap();
                 assert_eq!(id.digest(), expected.as_ref(), "{size} to {now}");
                 // Of the same size only the times tell, and whoever asked to be asked has to ask.
                 assert_eq!(file.is_unchanged().unwrap(), now != size, "{size} to {now}");

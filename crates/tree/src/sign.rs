@@ -163,7 +163,7 @@ impl Batch<'_> {
         let is_stored = self.options.attribute.is_some() || self.options.keep_signatures;
         let hash = self.signer.hash();
         let id = match step {
-            Step::Sign if is_stored => file.digest_to_be_asked_for(hash, self.buffer)?,
+            Step::Sign if is_stored => file.digest_as_read(hash, self.buffer)?,
             _ => file.digest(hash, self.buffer)?,
         };
         Ok(Read { index, file, id })

@@ -31,6 +31,8 @@
 //! algorithm of the standard stands where is in docs/spec-map.md.
 #![no_std]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 

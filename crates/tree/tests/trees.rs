@@ -290,6 +290,36 @@ fn signatures_leave_and_come_back() {
     assert_eq!(lines, 4);
 }
 
+/// Signed where it lies, a file has one signature; in the manifest of the same run both of its names have a line.
+#[test]
+fn a_manifest_beside_attributes_lists_every_name() {
+    for keep_signatures in [false, true] {
+        let (folder, key) = (tempfile::tempdir().unwrap(), signer(Level::MlDsa44, 1));
+        let at = folder.path();
+        fs::write(at.join("one"), "content").unwrap();
+        fs::hard_link(at.join("one"), at.join("two")).unwrap();
+        let options = SignOptions { keep_signatures, ..user() };
+        for first in ["signed", "kept"] {
+            let outcomes = sign(&open(at), &key, SignOptions { lines: true, ..options });
+            assert_eq!(outcomes.values().collect::<Vec<_>>(), [first, "listed"]);
+        }
+        assert_eq!(words(&sign(&open(at), &key, user())), ["hard link", "kept"], "without lines");
+        let text = manifest(at, Rules::default(), Some(&key), options, &key);
+        assert_eq!(by_manifest(at, &text, &[&key]).unwrap().values().collect::<Vec<_>>(), ["good", "good"]);
+
+        fs::remove_file(at.join("two")).unwrap();
+        fs::write(at.join("two"), "content").unwrap();
+        let manifest = Manifest::unverified(stored(&text)).unwrap();
+        let mut applied = Vec::new();
+        let Ok(()) = open(at).apply(manifest, &trusting(&[&key]), USER_IMA, false, |entry| {
+            applied.push(verdict(&entry.outcome));
+            Ok::<(), Infallible>(())
+        });
+        let expected = if keep_signatures { "good" } else { "unsigned" };
+        assert_eq!(applied, [expected, expected], "each line has a signature of its own");
+    }
+}
+
 /// A manifest lists every name of a file, each with a signature of its own; and the next manifest has other signatures.
 #[test]
 fn a_file_of_two_names_takes_either_signature() {

@@ -81,7 +81,7 @@ impl File {
         buffer: &mut Vec<u8>,
     ) -> Result<FileId, Error> {
         let (digest, read) = self.read_all(hash, buffer)?;
-        if read == self.state.size {
+        if read <= self.state.size {
             return FileId::new(Kind::File, hash, digest.as_ref());
         }
         self.digest(hash, buffer)
@@ -114,7 +114,7 @@ impl File {
     /// end. A call that gave less than it could, up to the size, saves the one that would give nothing: what is written behind it
     /// shows in the file's state.
     fn is_end(&self, read: u64, count: usize, room: usize) -> bool {
-        count == room || count == 0 || read > self.state.size || read == self.state.size && count < room
+        count == 0 || read > self.state.size || read == self.state.size && count < room
     }
 
     fn now(&self) -> Result<State, Error> {

@@ -81,7 +81,7 @@ impl File {
         buffer: &mut Vec<u8>,
     ) -> Result<FileId, Error> {
         let (digest, read) = self.read_all(hash, buffer)?;
-        if read <= self.state.size {
+        if read == self.state.size {
             return FileId::new(Kind::File, hash, digest.as_ref());
         }
         self.digest(hash, buffer)

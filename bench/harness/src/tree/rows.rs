@@ -47,7 +47,7 @@ impl Row {
         json!({
             "name": self.name,
             "ours": rounded(self.ours.median),
-            "unit": self.unit,
+            "unit": self.unit.replace('µ', "u"),
             "peer": self.against.as_ref().map(|(name, _)| name),
             "peer_value": self.against.as_ref().map(|(_, theirs)| rounded(theirs.median)),
             "ratio": self.ratio.map(rounded),

@@ -240,3 +240,38 @@ impl Batch<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sealstone_mldsa::Level;
+    use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo};
+
+    use super::*;
+    use crate::file_id::{HashAlgorithm, Kind};
+    use crate::rules::Rules;
+
+    #[test]
+    fn a_file_that_changes_before_its_signature_is_written_is_signed_as_it_is_then() {
+        let folder = std::env::temp_dir().join(format!("sealstone-store-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("data"), [1; 5000]).unwrap();
+        let info = PrivateKeyInfo::new(KeyAlgorithm::MlDsa(Level::MlDsa44), &[1; 32], None).unwrap();
+        let signer = Signer::new(&info, None, 0).unwrap();
+        let tree = Tree::open(&folder, Rules::default(), false, 1).unwrap();
+        // Without an attribute, so that every file system will do.
+        let options = SignOptions { keep_signatures: true, ..SignOptions::default() };
+        let mut batch = Batch { tree: &tree, signer: &signer, options, buffer: &mut Vec::new() };
+        let mut read = batch.read(0, tree.take(b"data", None).unwrap().unwrap(), &Step::Sign).unwrap();
+        let value = signer.sign(&[read.id]).pop().unwrap().unwrap();
+
+        // The clock of times of change may stand still for some milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::write(folder.join("data"), [2; 5000]).unwrap();
+        let (value, _) = batch.store(&mut read, value).unwrap();
+        let digest = crate::digest::of(HashAlgorithm::Sha256, &[2; 5000]);
+        let now = FileId::new(Kind::File, HashAlgorithm::Sha256, digest.as_ref()).unwrap();
+        assert_eq!(signer.own().appraise(&Record::parse(&value).unwrap(), &now), Ok(()));
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+}

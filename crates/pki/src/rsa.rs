@@ -43,9 +43,16 @@ pub fn public_from_der(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(key.to_vec())
 }
 
-/// The same for an SPKI that names id-RSASSA-PSS (RFC 4055 §1.2), whose key signs in no other way: beside the `RSAPublicKey` the
-/// hash and the fewest bytes of salt that it may sign with, if it says so.
-pub(crate) fn pss_public_from_der(bytes: &[u8]) -> Result<(Vec<u8>, Option<(Hash, u16)>), Error> {
+/// An `RSAPublicKey` that signs with PSS alone.
+pub(crate) struct PssKey {
+    pub key: Vec<u8>,
+    /// The hash and the fewest bytes of salt that it may sign with, if it says so.
+    #[cfg_attr(not(feature = "certificates"), allow(dead_code, reason = "without them nothing is verified"))]
+    pub only: Option<(Hash, u16)>,
+}
+
+/// Reads an SPKI that names id-RSASSA-PSS (RFC 4055 §1.2), whose key signs in no other way.
+pub(crate) fn pss_public_from_der(bytes: &[u8]) -> Result<PssKey, Error> {
     let mut whole = Reader::new(bytes)?;
     let mut fields = whole.take(der::SEQUENCE)?;
     whole.end()?;
@@ -54,9 +61,9 @@ pub(crate) fn pss_public_from_der(bytes: &[u8]) -> Result<(Vec<u8>, Option<(Hash
         return Err(algorithm.refusal("RSASSA-PSS", "another algorithm".into()));
     }
     let only = algorithm.peek().is_some().then(|| read_pss(algorithm)).transpose()?;
-    let key = fields.take_bits(der::BIT_STRING)?;
+    let key = fields.take_bits(der::BIT_STRING)?.to_vec();
     fields.end()?;
-    Ok((key.to_vec(), only))
+    Ok(PssKey { key, only })
 }
 
 /// Writes an SPKI around an `RSAPublicKey`.

@@ -226,9 +226,9 @@ impl VerifyingKey {
     /// # Errors
     /// As [`spki::from_der`], and [`Error::KeyMalformed`].
     pub fn from_spki(spki: &[u8]) -> Result<Self, Error> {
-        if let Ok((key, only)) = rsa::pss_public_from_der(spki) {
-            let (modulus, exponent) = spki::rsa_numbers(&key)?;
-            return Self::rsa(&modulus, &exponent, Padding::Pss(only));
+        if let Ok(pss) = rsa::pss_public_from_der(spki) {
+            let (modulus, exponent) = spki::rsa_numbers(&pss.key)?;
+            return Self::rsa(&modulus, &exponent, Padding::Pss(pss.only));
         }
         if let Ok((modulus, exponent)) = spki::rsa_from_der(spki) {
             return Self::rsa(&modulus, &exponent, Padding::Any);

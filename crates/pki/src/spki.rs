@@ -93,7 +93,7 @@ pub fn rsa_to_der(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
 /// The first thing that is wrong with it, and where; also for a key of another type.
 pub fn rsa_from_der(bytes: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
     match rsa::pss_public_from_der(bytes) {
-        Ok((key, _)) => rsa_numbers(&key),
+        Ok(pss) => rsa_numbers(&pss.key),
         Err(_) => rsa_numbers(&rsa::public_from_der(bytes)?),
     }
 }

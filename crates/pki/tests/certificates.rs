@@ -110,7 +110,7 @@ fn lamps_composites_of_the_draft() {
             assert_eq!(SigningKey::from_info(&private).unwrap().spki(), certificate.public_key());
         }
     }
-    assert_eq!((taken, refused), (3 + 8, 10));
+    assert_eq!((taken, refused), (3 + 16, 2));
     println!("{taken} taken, {refused} refused by name");
 }
 

@@ -149,6 +149,14 @@ def test_signatures_travel(attributes, key, tmp_path):
     applied = tree.apply(manifest, copy, key.verifying_key, store="user-xattr")
     assert words(applied) == dict.fromkeys(MEANT, "applied")
     tree.verify(copy, key.verifying_key, store="user-xattr")
+    other, theirs = sealstone.generate("ML-DSA-44"), tmp_path / "theirs"
+    tree.sign(copy, other, store="manifest", manifest=theirs, keep_signatures=True)
+    with pytest.raises(sealstone.BadTree) as caught:
+        tree.apply(theirs, copy, other.verifying_key, store="user-xattr")
+    assert set(words(caught.value.bad).values()) == {"other-key"}
+    tree.verify(copy, key.verifying_key, store="user-xattr")
+    tree.apply(theirs, copy, other.verifying_key, store="user-xattr", replace=True)
+    tree.apply(manifest, copy, key.verifying_key, store="user-xattr", replace=True)
     back = tmp_path / "back"
     assert {entry.status for entry in tree.extract(copy, manifest=back, store="user-xattr")} <= {"extracted", "skipped"}
     (copy / "large").write_text("another")

@@ -192,7 +192,13 @@ fn akp(map: &Map<String, Value>, gates: Gates, report: &mut Report) {
     }
     if map.contains_key("seed") {
         let what = "early drafts had the seed here";
-        report.fault("seed", "RFC 9964 §4", what, "its name is `priv`");
+        match map.contains_key("priv") {
+            // Readers pass over members that they do not know (RFC 7517 §4).
+            true => {
+                report.note("seed", "RFC 9964 §4", what, "leave it out: it is a secret, and `priv` has it")
+            }
+            false => report.fault("seed", "RFC 9964 §4", what, "its name is `priv`"),
+        }
     }
     let level = match text(map, "alg") {
         Ok(name) => algorithm(name, gates, report),

@@ -57,7 +57,7 @@ pub(crate) enum Key {
 /// A private key, whole or without its seed.
 pub(crate) enum Private {
     /// An expanded ML-DSA key without its seed: it signs, and has no JWK.
-    Expanded { key: Box<engine::ExpandedSigningKey>, public: PublicKey, encoding: &'static str },
+    Expanded { key: engine::ExpandedSigningKey, public: PublicKey, encoding: &'static str },
     /// A key that can do everything.
     Whole { key: PrivateKey, encoding: &'static str },
 }

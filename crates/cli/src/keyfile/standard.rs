@@ -109,7 +109,7 @@ pub(super) fn expanded(name: &str, level: Level, sk: &[u8], encoding: &'static s
     let public =
         PublicKey::from_public(jose_algorithm(KeyAlgorithm::MlDsa(level)), key.verifying_key().encode())
             .map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    Ok(Key::Private(Private::Expanded { key: Box::new(key), public, encoding }))
+    Ok(Key::Private(Private::Expanded { key, public, encoding }))
 }
 
 /// A key of encryption is no broken key of signatures.

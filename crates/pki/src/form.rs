@@ -213,7 +213,7 @@ mod tests {
         ];
         for (label, kind) in labels {
             for before in ["", "\n  "] {
-                let text = format!("{before}-----BEGIN {label}-----\nAAAA\n");
+                let text = format!("{before}-----BEGIN {label}-----\nAAAAAAAAAAAA\n");
                 assert_eq!(Form::of(text.as_bytes()), Some(Form::Pem(kind)), "{label}");
             }
             assert_eq!(kind.is_private(), label.ends_with("PRIVATE KEY"), "{label}");

@@ -1,6 +1,7 @@
 //! Key sets as files: standard keys, and with `--draft` composite ones beside them.
 
 use sealstone_jose::{Error as Refusal, Ignored, JwkSet, any, composite};
+use sealstone_pki::form::Form;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -44,7 +45,13 @@ impl KeySet {
             true => any::JwkSet::parse(text),
             false => JwkSet::parse(text).map(any::JwkSet::from),
         };
-        set.map(Self).map_err(|cause| Error::key(name, &cause, cause.hint()))
+        set.map(Self).map_err(|cause| match Form::of(text) {
+            Some(Form::Json) | None => Error::key(name, &cause, cause.hint()),
+            Some(_) => {
+                let hint = "`sealstone jwks build` makes a set of keys in any form";
+                Error::key(name, "this is one key, expected a key set", Some(hint))
+            }
+        })
     }
 
     /// How many keys can be used.

@@ -140,7 +140,6 @@ pub enum Error {
         /// Its first byte, 04 in the right form.
         found: u8,
     },
-    /// There is no randomness, or the machine is faulty.
     /// The operating system gave no randomness, or the cryptographic library failed; nothing was signed.
     Provider,
     /// The scalar is zero or not below the order of the curve.

@@ -304,7 +304,6 @@ pub(crate) type SharedSecret = Zeroizing<[u8; SHARED_SECRET_LEN]>;
 /// A private key. It is wiped when dropped.
 ///
 /// ```
-/// use sealstone_pki::Error;
 /// use sealstone_pki::ml_kem::{DecapsulationKey, MlKem, SEED_LEN};
 ///
 /// # fn main() -> Result<(), sealstone_pki::Error> {

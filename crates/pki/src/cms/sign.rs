@@ -160,7 +160,7 @@ fn content_of(value: &[u8]) -> &[u8] {
 /// A signed message in the making.
 ///
 /// ```
-/// use sealstone_pki::cms::{Error, Policy, Signer, Signing, Trust, Unverified};
+/// use sealstone_pki::cms::{Policy, Signer, Signing, Trust, Unverified};
 /// use sealstone_pki::der;
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {

@@ -125,9 +125,9 @@ pub struct Revoked {
 /// ```
 /// use std::collections::BTreeMap;
 ///
-/// # fn main() -> Result<(), sealstone_pki::Error> {
 /// use sealstone_pki::x509::{Crl, CrlBuilder, Reason, Revoked, oids};
 ///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
 /// # let root_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
 /// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;

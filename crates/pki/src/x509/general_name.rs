@@ -43,7 +43,6 @@ impl From<&GeneralName> for AltName {
 /// A GeneralName.
 ///
 /// ```
-/// use sealstone_pki::Error;
 /// use sealstone_pki::x509::GeneralName;
 ///
 /// # fn main() -> Result<(), sealstone_pki::Error> {

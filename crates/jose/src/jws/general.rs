@@ -79,6 +79,22 @@ impl General {
 
     /// Signs `payload` with one key, in the flattened form (§7.2.2).
     ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, PrivateKey, jws};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+    /// let text = jws::General::flattened(&key, &jws::Header::new().typ("reading+jws"), b"21.5 C")?;
+    /// assert!(text.contains(r#""payload":"MjEuNSBD""#));
+    ///
+    /// let document = jws::General::parse(&text)?;
+    /// assert!(document.has_payload());
+    /// assert!(document.headers().all(|header| header.typ() == Some("reading+jws")));
+    /// assert_eq!(document.verify(key.public())?.0, b"21.5 C");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of [`sign`](Self::sign).
     pub fn flattened(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<String, Error> {
@@ -142,6 +158,22 @@ impl General {
     }
 
     /// With a payload that came another way. Errors: `NotDetached` if there is one in the document.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, Error, PrivateKey, jws};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+    /// let text = jws::General::flattened(&key, &jws::Header::new(), b"21.5 C")?;
+    /// let detached = text.replace(r#""payload":"MjEuNSBD","#, "");
+    ///
+    /// let document = jws::General::parse(&detached)?;
+    /// assert!(!document.has_payload());
+    /// assert_eq!(document.verify(key.public()).err(), Some(Error::NoPayload));
+    /// assert_eq!(document.with_payload(b"21.5 C")?.verify(key.public())?.0, b"21.5 C");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn with_payload(self, payload: &[u8]) -> Result<Self, Error> {
         match self.payload {
             Some(_) => Err(Error::NotDetached),

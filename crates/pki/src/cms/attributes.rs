@@ -13,6 +13,7 @@ use crate::der::{self, Reader, Tag};
 /// use sealstone_pki::cms::{Policy, Signer, Signing, Trust, Unverified};
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;

@@ -22,6 +22,7 @@ use crate::x509::{Certificate, KeyUsage, subject_key_id};
 /// use sealstone_pki::x509::{CertificateBuilder, KeyUsage, Profile, Serial};
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
 /// # let root_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
 /// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;

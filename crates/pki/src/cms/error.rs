@@ -163,6 +163,7 @@ impl Error {
     /// use sealstone_pki::cms::{self, Accept, Cipher, Encrypted, Error};
     ///
     /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+    /// // `bob`: Bob's key of ML-KEM-768.
     /// # let bob = sealstone_pki::ml_kem::DecapsulationKey::generate(
     /// #     sealstone_pki::ml_kem::MlKem::MlKem768, &mut sealstone_mldsa::OsRandom)?;
     /// let to_bob = cms::Recipient::key(&bob.encapsulation_key())?;

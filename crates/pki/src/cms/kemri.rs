@@ -45,6 +45,7 @@ pub enum RecipientInfo {
 /// use sealstone_pki::x509::subject_key_id;
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `bob`: Bob's key of ML-KEM-768.
 /// # let bob = sealstone_pki::ml_kem::DecapsulationKey::generate(
 /// #     sealstone_pki::ml_kem::MlKem::MlKem768, &mut sealstone_mldsa::OsRandom)?;
 /// let key = bob.encapsulation_key();

@@ -68,6 +68,7 @@ const EXPLICIT: Tag = Tag { byte: 0xa0, name: "the content in [0]" };
 /// use sealstone_pki::cms::{self, Message, Signer, Signing};
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;

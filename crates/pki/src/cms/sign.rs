@@ -24,6 +24,7 @@ const SIGNED_ATTRIBUTES: Tag = Tag { byte: 0xa0, name: "signed attributes in [0]
 /// use sealstone_pki::cms::{DigestAlgorithm, Error, Identifier, Signer, Signing, Unverified};
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
@@ -164,6 +165,7 @@ fn content_of(value: &[u8]) -> &[u8] {
 /// use sealstone_pki::der;
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
@@ -174,6 +176,7 @@ fn content_of(value: &[u8]) -> &[u8] {
 /// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
 /// #     subject: "CN=alice".parse()?,
 /// # }.self_sign(&alice_key)?;
+/// // `root` and `root_key`: an authority's certificate and its key.
 /// # let root_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
 /// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
@@ -184,6 +187,7 @@ fn content_of(value: &[u8]) -> &[u8] {
 /// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
 /// #     subject: "CN=Example Root".parse()?,
 /// # }.self_sign(&root_key)?;
+/// // `bob` and `bob_key`: another certificate for signatures and its key.
 /// # let bob_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[8; 32], None)?;
 /// # let bob_key = sealstone_pki::sign::SigningKey::from_info(&bob_key)?;
@@ -323,6 +327,7 @@ impl<'k> Signing<'k> {
 /// use sealstone_pki::cms::{Policy, Signer, Signing, Trust, Unverified};
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;

@@ -37,6 +37,7 @@ const MAX_ISSUER: usize = 65_536;
 /// use sealstone_pki::cms::{self, Policy, Signer, Signing, Trust, Unverified};
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
@@ -80,6 +81,7 @@ pub struct Unverified {
 /// use sealstone_pki::cms::{DigestAlgorithm, Signer, Signing, Unverified};
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
@@ -117,6 +119,7 @@ pub struct SignerInfo {
 /// use sealstone_pki::cms::Identifier;
 ///
 /// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
@@ -127,6 +130,7 @@ pub struct SignerInfo {
 /// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
 /// #     subject: "CN=alice".parse()?,
 /// # }.self_sign(&alice_key)?;
+/// // `root` and `root_key`: an authority's certificate and its key.
 /// # let root_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
 /// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;

@@ -47,6 +47,7 @@ pub enum Policy {
 /// use sealstone_pki::cms::{Error, Policy, Signer, Signing, Trust, Unverified};
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
@@ -57,6 +58,7 @@ pub enum Policy {
 /// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
 /// #     subject: "CN=alice".parse()?,
 /// # }.self_sign(&alice_key)?;
+/// // `eve` and `eve_key`: another certificate for signatures and its key.
 /// # let eve_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[8; 32], None)?;
 /// # let eve_key = sealstone_pki::sign::SigningKey::from_info(&eve_key)?;
@@ -104,6 +106,7 @@ pub struct Verified {
 /// use sealstone_pki::x509::path;
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
 /// # let root_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
 /// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
@@ -114,6 +117,7 @@ pub struct Verified {
 /// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
 /// #     subject: "CN=Example Root".parse()?,
 /// # }.self_sign(&root_key)?;
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
@@ -322,6 +326,7 @@ struct Candidate {
 /// use sealstone_pki::sign::VerifyingKey;
 ///
 /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
 /// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;

@@ -18,6 +18,7 @@ const EXTENSION_REQUEST: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 14]
 /// use sealstone_pki::x509::{CertificateBuilder, Csr, Profile, Serial, oids};
 ///
 /// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
 /// # let root_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
 /// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
@@ -28,6 +29,7 @@ const EXTENSION_REQUEST: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 14]
 /// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
 /// #     subject: "CN=Example Root".parse()?,
 /// # }.self_sign(&root_key)?;
+/// // `service_key`: the key of a service.
 /// # let service_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[2; 32], None)?;
 /// # let service_key = sealstone_pki::sign::SigningKey::from_info(&service_key)?;

@@ -81,6 +81,7 @@ const SUBJECT_UNIQUE_ID: Tag = Tag { byte: 0x82, name: "a subject's id" };
 /// use sealstone_pki::{Certificate, spki};
 ///
 /// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
 /// # let root_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
 /// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
@@ -91,6 +92,7 @@ const SUBJECT_UNIQUE_ID: Tag = Tag { byte: 0x82, name: "a subject's id" };
 /// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
 /// #     subject: "CN=Example Root".parse()?,
 /// # }.self_sign(&root_key)?;
+/// // `service_key`: the key of a service.
 /// # let service_key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[2; 32], None)?;
 /// # let service_key = sealstone_pki::sign::SigningKey::from_info(&service_key)?;

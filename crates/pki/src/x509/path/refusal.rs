@@ -123,6 +123,7 @@ impl Refusal {
     /// use sealstone_pki::x509::path::{self, Policy, Refusal};
     ///
     /// # fn main() -> Result<(), sealstone_pki::Error> {
+    /// // `root` and `root_key`: an authority's certificate and its key.
     /// # let root_key = sealstone_pki::PrivateKeyInfo::new(
     /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
     /// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;

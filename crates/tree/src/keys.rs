@@ -27,6 +27,7 @@ use crate::record::{KeyId, Record, Version};
 /// use sealstone_tree::{Appraiser, KeyId, Signer, TrustedKey};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // `signer`: a `Signer` with a key of ML-DSA-44.
 /// # let key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let signer = Signer::new(&key, None, 1_800_000_000)?;

@@ -11,6 +11,7 @@
 //! use sealstone_tree::{HashAlgorithm, Manifest, Rules, Signer};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // `signer`: a `Signer` with a key of ML-DSA-44.
 //! # let key = sealstone_pki::PrivateKeyInfo::new(
 //! #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 //! # let signer = Signer::new(&key, None, 1_800_000_000)?;

@@ -33,6 +33,7 @@ pub(crate) const WINDOW_WITH_LINES: usize = 64;
 /// use sealstone_tree::{Rules, Signer, Tree, USER_IMA};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // `signer`: a `Signer` with a key of ML-DSA-44.
 /// # let key = sealstone_pki::PrivateKeyInfo::new(
 /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
 /// # let signer = Signer::new(&key, None, 1_800_000_000)?;
@@ -42,7 +43,7 @@ pub(crate) const WINDOW_WITH_LINES: usize = 64;
 /// # std::fs::write(folder.join("notes.txt"), "what it means")?;
 /// let tree = Tree::open(folder, Rules::default(), false, 2)?;
 ///
-/// // Before anything is written: how much is there, can it be written, and what will it take?
+/// // Before anything is written into `folder`: how much is there, can it be written, and what will it take?
 /// let (bytes, key_id) = (signer.attribute_len(), signer.public().key_id);
 /// let count = tree.count(Some((USER_IMA, bytes)));
 /// assert_eq!((count.files, count.signed), (2, 0));

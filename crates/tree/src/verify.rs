@@ -56,6 +56,7 @@ impl Tree {
     /// use sealstone_tree::{Error, Manifest, Rules, SignOptions, Signer, Tree, Verification};
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // `signer`: a `Signer` with a key of ML-DSA-44.
     /// # let key = sealstone_pki::PrivateKeyInfo::new(
     /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
     /// # let signer = Signer::new(&key, None, 1_800_000_000)?;
@@ -65,7 +66,7 @@ impl Tree {
     /// # std::fs::write(folder.join("notes.txt"), "what it means")?;
     /// # let elsewhere = tempfile::tempdir()?;
     /// # let place = elsewhere.path().join("tree.manifest");
-    /// // A list of the files, signed as a whole: nothing is written to them.
+    /// // Of `folder`, with the files `tool` and `notes.txt`: a list, signed as a whole. Nothing is written to the files.
     /// let tree = Tree::open(folder, Rules::default(), false, 2)?;
     /// let header = Header {
     ///     created: 1_800_000_000,
@@ -225,6 +226,7 @@ impl Tree {
     /// };
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // `signer`: a `Signer` with a key of ML-DSA-44.
     /// # let key = sealstone_pki::PrivateKeyInfo::new(
     /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
     /// # let signer = Signer::new(&key, None, 1_800_000_000)?;
@@ -232,15 +234,18 @@ impl Tree {
     /// # let folder = folder.path();
     /// # std::fs::write(folder.join("tool"), "what it does")?;
     /// # std::fs::write(folder.join("notes.txt"), "what it means")?;
-    /// # let elsewhere = tempfile::tempdir()?;
-    /// # let (copy, place) = (elsewhere.path(), folder.join("tree.manifest"));
+    /// # let (copy, beside) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    /// # let (copy, place) = (copy.path(), beside.path().join("tree.manifest"));
+    /// // `folder`: a directory with the files `tool` and `notes.txt`; `copy`: an empty one.
     /// let tree = Tree::open(folder, Rules::default(), false, 2)?;
     /// let options = SignOptions { attribute: Some(USER_IMA), ..SignOptions::default() };
     /// tree.sign(&signer, options, |_| Ok::<(), Error>(()))?;
     ///
     /// // A copy by a tool that leaves attributes behind.
-    /// # std::fs::write(copy.join("tool"), std::fs::read(folder.join("tool"))?)?;
-    /// # std::fs::write(copy.join("notes.txt"), std::fs::read(folder.join("notes.txt"))?)?;
+    /// for name in ["tool", "notes.txt"] {
+    ///     std::fs::write(copy.join(name), std::fs::read(folder.join(name))?)?;
+    /// }
+    ///
     /// # let header = Header {
     /// #     created: 1_800_000_000,
     /// #     label: b"tools".to_vec(),

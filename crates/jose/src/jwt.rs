@@ -459,6 +459,22 @@ impl Rules {
 }
 
 /// A token whose signature and claims have passed: the only thing whose claims may be acted upon.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, PrivateKey, UnixSeconds, jwt};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+/// let now = UnixSeconds(1_800_000_000);
+/// let text = jwt::sign(&key, "at+jwt", &jwt::Claims::new().with("sub", "alice").with("exp", now.0 + 300))?;
+///
+/// let verifier = jwt::Verifier::of_key(key.public().clone(), jwt::Rules::new().typ("at+jwt"));
+/// let token = verifier.verify(&text, now)?;
+/// assert_eq!(token.header().algorithm(), Algorithm::MlDsa44);
+/// assert_eq!(token.claims().subject(), Some("alice"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token<A = Algorithm> {
     header: ReceivedHeader<A>,

@@ -68,6 +68,7 @@ fn seal(mut protected: String, signature: &[u8]) -> String {
 /// // The other side, in pieces of its own.
 /// let set = JwkSet::new([key.public().clone()])?;
 /// let detached = jws::Detached::parse(&token)?;
+/// assert_eq!(detached.header().algorithm(), Algorithm::MlDsa65); // by its own account
 /// let public = detached.key_in(&set)?;
 /// let mut verifier = detached.verifier(public)?;
 /// verifier.update(b"a long report");

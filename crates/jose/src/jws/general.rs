@@ -188,6 +188,23 @@ impl General {
 
     /// The payload, if every signature is one of a key of `keys`.
     ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, JwkSet, PrivateKey, jws};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let (old, new) = (PrivateKey::generate(Algorithm::Es256)?, PrivateKey::generate(Algorithm::MlDsa65)?);
+    /// let header = jws::Header::new();
+    /// let text = jws::General::sign(b"of both worlds", &[(&old, &header), (&new, &header)])?;
+    ///
+    /// let document = jws::General::parse(&text)?;
+    /// let both = JwkSet::new([old.public().clone(), new.public().clone()])?;
+    /// assert_eq!(document.verify_all(&both)?, b"of both worlds");
+    /// let one = JwkSet::new([new.public().clone()])?;
+    /// assert!(document.verify_all(&one).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::NoPayload`]; the first that a signature is refused for: [`Error::UnknownKid`], [`Error::AmbiguousKey`],
     /// [`Error::AlgorithmMismatch`], [`Error::BadSignature`].

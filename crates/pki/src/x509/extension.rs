@@ -220,6 +220,17 @@ pub struct AuthorityKeyId {
 }
 
 /// basicConstraints.
+///
+/// ```
+/// use sealstone_pki::x509::BasicConstraints;
+///
+/// // An authority with no other below it: SEQUENCE { TRUE, 0 }.
+/// let constraints = BasicConstraints { ca: true, path_len: Some(0) };
+/// assert_eq!(constraints.to_der(), [0x30, 6, 0x01, 1, 0xff, 0x02, 1, 0]);
+///
+/// // Who is no authority says nothing.
+/// assert_eq!(BasicConstraints::default().to_der(), [0x30, 0]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BasicConstraints {
     /// Whether it may sign certificates.

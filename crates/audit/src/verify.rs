@@ -144,7 +144,9 @@ impl ChainFiles {
     /// chain.settle()?;
     /// drop(chain);
     ///
-    /// for chain in ChainFiles::all(place)? {
+    /// let chains = ChainFiles::all(place)?;
+    /// assert_eq!(chains.len(), 1);
+    /// for chain in chains {
     ///     assert_eq!(chain.name, "doors");
     ///     assert!(chain.verify(&public)?.is_good());
     ///

@@ -201,6 +201,7 @@ fn content_of(value: &[u8]) -> &[u8] {
 /// # let list = sealstone_pki::x509::CrlBuilder {
 /// #     next_update: 1_800_600_000, number: 1, revoked: Default::default(), this_update: 1_800_000_000,
 /// # }.sign(&root, &root_key)?;
+/// // `list`: the authority's revocation list.
 /// // Two signers, and what a reader needs to look at them: a certificate and a revocation list beside their own.
 /// let message = Signing::new(Signer::new(&alice, &alice_key)?)
 ///     .signer(Signer::new(&bob, &bob_key)?)

@@ -163,6 +163,7 @@ pub struct Revoked {
 ///
 /// assert_eq!(list.find(&[0x2a]).map(|entry| entry.reason), Some(Reason::KeyCompromise));
 /// assert!(list.find(root.serial()).is_none());
+/// assert_eq!(list.revoked().len(), 1);
 /// for (serial, entry) in list.revoked() {
 ///     assert_eq!((serial, entry.date), ([0x2a].as_slice(), 1_800_000_000));
 /// }

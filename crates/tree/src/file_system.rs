@@ -10,6 +10,15 @@ use rustix::io::Errno;
 use crate::error::Error;
 
 /// A file system, by the number that statfs gives (include/uapi/linux/magic.h).
+///
+/// ```
+/// use sealstone_tree::FileSystem;
+///
+/// // An attribute of ML-DSA-65 on blocks of 4 KiB.
+/// assert_eq!(FileSystem::Ext4.name(), "ext4");
+/// assert_eq!(FileSystem::Ext4.cost(3318, 4096), 4096);
+/// assert_eq!(FileSystem::Tmpfs.cost(3318, 4096), 0); // memory, and no disk
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FileSystem {

@@ -21,6 +21,40 @@ use crate::file_id::{FileId, HashAlgorithm};
 use crate::record::{KeyId, Record, Version};
 
 /// A public key with its id.
+///
+/// ```
+/// use sealstone_mldsa::OsRandom;
+/// use sealstone_tree::{Appraiser, KeyId, Signer, TrustedKey};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // `signer`: a `Signer` with a key of ML-DSA-44.
+/// # let key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let signer = Signer::new(&key, None, 1_800_000_000)?;
+/// # let signing = sealstone_pki::sign::SigningKey::from_info(&key)?;
+/// # let certificate = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut OsRandom)?,
+/// #     subject: "CN=files".parse()?,
+/// # }.self_sign(&signing)?;
+/// // The kernel knows a key by the end of its certificate's identifier.
+/// let trusted = TrustedKey::of_certificate(&certificate, 1_800_000_000)?;
+/// assert_eq!(trusted.algorithm, "ML-DSA-44");
+/// assert_eq!(trusted.key_id, KeyId::of(certificate.subject_key_id().ok_or("it has one")?)?);
+///
+/// // The same key without a certificate gets an id from its bits, by another rule; its fingerprint is the same.
+/// let bare = TrustedKey::of_spki(certificate.public_key())?;
+/// assert_ne!(bare.key_id, trusted.key_id);
+/// assert_eq!(bare.fingerprint(), trusted.fingerprint());
+/// assert_eq!(bare.ml_dsa()?.level().name(), "ML-DSA-44");
+///
+/// let mut appraiser = Appraiser::new();
+/// trusted.trusted_by(&mut appraiser)?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct TrustedKey {
     /// By which records name it.
     pub key_id: KeyId,
@@ -134,6 +168,31 @@ fn id_by_sha1(spki: &[u8]) -> Result<KeyId, Error> {
 }
 
 /// A private key that signs files. Wiped when dropped.
+///
+/// ```
+/// use sealstone_mldsa::Level;
+/// use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo};
+/// use sealstone_tree::{Error, FileId, HashAlgorithm, Kind, Record, Signer, Version};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let key = PrivateKeyInfo::new(KeyAlgorithm::MlDsa(Level::MlDsa65), &[7; 32], None)?;
+/// let mut signer = Signer::new(&key, None, 1_800_000_000)?;
+/// assert!(signer.is_ml_dsa());
+/// assert!(signer.id_is_derived(), "a certificate may name the key otherwise");
+/// assert_eq!(signer.attribute_len(), 3318);
+/// signer.set_hash(HashAlgorithm::Sha512)?;
+/// assert_eq!(signer.hash(), HashAlgorithm::Sha512);
+///
+/// // The kernel takes ML-DSA with version 3 alone.
+/// assert_eq!(signer.set_version(Version::V2), Err(Error::ClassicalRules));
+///
+/// let file = FileId::new(Kind::File, HashAlgorithm::Sha512, &[1; 64])?;
+/// for attribute in signer.sign(&[file]) {
+///     assert_eq!(Record::parse(&attribute?)?.key_id(), signer.public().key_id);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Signer {
     key: Private,
     /// The public half.

@@ -5,6 +5,17 @@ use crate::file_system::FileSystem;
 
 impl Error {
     /// What can be done, where that is known.
+    ///
+    /// ```
+    /// use sealstone_tree::Error;
+    ///
+    /// let refused = Error::NotPermitted { name: "security.ima".into() };
+    /// assert_eq!(refused.code(), "not-permitted");
+    /// assert!(refused.remedy().is_some_and(|remedy| remedy.contains("needs root")));
+    ///
+    /// // A file that is not what was signed has no remedy.
+    /// assert_eq!(Error::BadSignature.remedy(), None);
+    /// ```
     pub fn remedy(&self) -> Option<&'static str> {
         Some(match self {
             Self::Changed => "sign a tree that nobody writes to, or sign the file again later",

@@ -62,6 +62,47 @@ enum Step {
 impl Tree {
     /// Signs every file that the rules take, and hands over what became of each, in the order of the walk.
     ///
+    /// ```
+    /// use sealstone_tree::{Appraiser, Error, Left, Rules, SignOptions, Signer, Signing, Tree, USER_IMA, Verification};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // `signer`: a `Signer` with a key of ML-DSA-44.
+    /// # let key = sealstone_pki::PrivateKeyInfo::new(
+    /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+    /// # let signer = Signer::new(&key, None, 1_800_000_000)?;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # std::fs::write(folder.join("tool"), "what it does")?;
+    /// # std::fs::write(folder.join("notes.txt"), "what it means")?;
+    /// // A folder with `tool` and `notes.txt`, of which the notes need no signature.
+    /// let tree = Tree::open(folder, Rules::new(vec!["*.txt".into()], vec![])?, false, 2)?;
+    /// let options = SignOptions { attribute: Some(USER_IMA), ..SignOptions::default() };
+    /// let mut signed = Vec::new();
+    /// tree.sign(&signer, options, |entry| {
+    ///     signed.push((entry.path, entry.outcome));
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// assert_eq!(
+    ///     signed,
+    ///     [(b"notes.txt".to_vec(), Signing::Left(Left::Ignored)), (b"tool".to_vec(), Signing::Signed)],
+    /// );
+    ///
+    /// // Somebody changes the tool.
+    /// let mut appraiser = Appraiser::new();
+    /// signer.public().trusted_by(&mut appraiser)?;
+    /// std::fs::write(folder.join("tool"), "what it should not do")?;
+    /// let mut bad = Vec::new();
+    /// tree.verify(&appraiser, USER_IMA, |entry| {
+    ///     if let Verification::Bad(why) = entry.outcome {
+    ///         bad.push((entry.path, why));
+    ///     }
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// assert_eq!(bad, [(b"tool".to_vec(), Error::BadSignature)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of `take`, which ends the work.
     pub fn sign<E>(

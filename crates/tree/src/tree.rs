@@ -28,6 +28,33 @@ pub(crate) const WINDOW: usize = 512;
 pub(crate) const WINDOW_WITH_LINES: usize = 64;
 
 /// A tree that is open.
+///
+/// ```
+/// use sealstone_tree::{Rules, Signer, Tree, USER_IMA};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // `signer`: a `Signer` with a key of ML-DSA-44.
+/// # let key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let signer = Signer::new(&key, None, 1_800_000_000)?;
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// # std::fs::write(folder.join("tool"), "what it does")?;
+/// # std::fs::write(folder.join("notes.txt"), "what it means")?;
+/// let tree = Tree::open(folder, Rules::default(), false, 2)?;
+///
+/// // Before anything is written into `folder`: how much is there, can it be written, and what will it take?
+/// let (bytes, key_id) = (signer.attribute_len(), signer.public().key_id);
+/// let count = tree.count(Some((USER_IMA, bytes)));
+/// assert_eq!((count.files, count.signed), (2, 0));
+/// let room = tree.room()?;
+/// assert_eq!(room.file_system, tree.file_system()?);
+/// if tree.probe(USER_IMA, bytes, key_id).is_ok() && tree.cost(count.files, bytes)? <= room.free {
+///     // sign it
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Tree {
     pub(crate) root: Root,
     pub(crate) rules: Rules,

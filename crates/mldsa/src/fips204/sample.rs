@@ -5,7 +5,7 @@ use super::params::{Params, Q};
 use super::ring::{NttPoly, Poly};
 use crate::backend::{Coeffs, Room};
 use crate::ct::Wiped;
-use crate::keccak::{Guest, Shake, Sponge, States, Task, Width, squeeze_beside};
+use crate::keccak::{Guest, STREAM, Shake, Sponge, States, Width, squeeze_beside};
 
 /// Bytes in a block of SHAKE128, which G is.
 pub(crate) const G_BLOCK: usize = 168;
@@ -258,31 +258,22 @@ fn mask_seed(rho_pp: &[u8; 64], counter: u16, seed: &mut [u8; 66]) {
     seed[64..].copy_from_slice(&counter.to_le_bytes());
 }
 
-/// y of an attempt to come: what it is sampled from, and its bytes before they are unpacked. Wiped on drop.
-pub(crate) struct MaskAhead<P: Params> {
-    seeds: Wiped<P::L_<[u8; 66]>>,
-    v: Wiped<P::L_<[u8; 640]>>,
-}
+/// y of an attempt to come: its bytes before they are unpacked. Wiped on drop.
+pub(crate) struct MaskAhead<P: Params>(Wiped<P::L_<[u8; STREAM]>>);
 
 impl<P: Params> MaskAhead<P> {
     /// Zeros, to be written over.
-    pub(crate) const BLANK: Self = MaskAhead { seeds: Wiped::ZERO, v: Wiped::ZERO };
+    pub(crate) const BLANK: Self = MaskAhead(Wiped::ZERO);
 
-    /// The hashes of ExpandMask(ρ'', κ).
-    pub(crate) fn expand(&mut self, rho_pp: &[u8; 64], kappa: u16) -> impl Iterator<Item = Task<'_>> {
-        for (seed, counter) in self.seeds.as_mut().iter_mut().zip(kappa..) {
-            mask_seed(rho_pp, counter, seed);
-        }
-        self.seeds.as_ref().iter().zip(self.v.as_mut()).map(|(seed, v)| Task {
-            input: seed,
-            out: &mut v[..32 * P::Z_BITS as usize],
-            again: &mut [],
-        })
+    /// Takes the bytes of y[r]: SHAKE256 of ρ'' || κ + r.
+    /// FIPS 204, Algorithm 34, ExpandMask.
+    pub(crate) fn take(&mut self, r: usize, v: &[u8; STREAM]) {
+        self.0.as_mut()[r] = *v;
     }
 
-    /// y, when the hashes are done.
+    /// y, when all of its bytes are there.
     pub(crate) fn unpack(&self, room: Room, y: &mut P::L_<Poly>) {
-        for (v, y) in self.v.as_ref().iter().zip(y.as_mut()) {
+        for (v, y) in self.0.as_ref().iter().zip(y.as_mut()) {
             room.bit_unpack(P::Z_BITS, P::GAMMA1, &v[..32 * P::Z_BITS as usize], &mut y.0);
         }
     }

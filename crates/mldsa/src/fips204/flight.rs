@@ -142,14 +142,15 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     on_reject: impl FnMut(Rejection),
 ) -> Result<Signature<P>, Error> {
     match room.width() {
-        8 => sign_one::<P, 2, 8>(room, sk, mu, rnd, on_reject),
-        4 => sign_one::<P, 1, 4>(room, sk, mu, rnd, on_reject),
-        _ => sign_one::<P, 1, 1>(room, sk, mu, rnd, on_reject),
+        8 => sign_one::<P, 2, 8, 2>(room, sk, mu, rnd, on_reject),
+        4 => sign_one::<P, 1, 4, 2>(room, sk, mu, rnd, on_reject),
+        _ => sign_one::<P, 1, 1, 1>(room, sk, mu, rnd, on_reject),
     }
 }
 
-/// The same, `A` attempts side by side in N states. A in {1, 2}.
-fn sign_one<P: ParameterSet, const A: usize, const N: usize>(
+/// The same, `A` attempts side by side in N states, with the masks of T turns in memory: of two where states are left beside
+/// the challenges. A and T in {1, 2}.
+fn sign_one<P: ParameterSet, const A: usize, const N: usize, const T: usize>(
     room: Room,
     sk: &ExpandedSigningKey<P>,
     mu: &[u8; 64],
@@ -161,21 +162,21 @@ where
 {
     let mut rho_pp = Wiped([0; 64]);
     nonce_seed(room, &sk.k, mu, rnd, &mut rho_pp);
-    // Of this turn and of the next, or of the next and of the one after that: attempt n has the place n mod 2A.
-    let mut masks = [const { [const { MaskAhead::<P>::BLANK }; A] }; 2];
+    // Attempt n has the place n mod T·A.
+    let mut masks = [const { [const { MaskAhead::<P>::BLANK }; A] }; T];
     let mut attempts = [const { Attempt::<P>::BLANK }; A];
     let mut scratch = Scratch::BLANK;
     let mut queue = Queue::<N>::EMPTY;
     // 8, 11 and 32: y[r] of attempt n, whose κ is n·ℓ, is sampled from ρ'' || n·ℓ + r. At most 827·7, which fits 16 bits.
     let polys_of = |turns: usize| turns * A * P::L;
     #[allow(clippy::integer_division_remainder_used, reason = "public indices")]
-    let keep = |masks: &mut [[MaskAhead<P>; A]; 2], i: usize, v: &[u8; STREAM]| {
-        masks.as_flattened_mut()[(i / P::L) & (2 * A - 1)].take(i % P::L, v);
+    let keep = |masks: &mut [[MaskAhead<P>; A]; T], i: usize, v: &[u8; STREAM]| {
+        masks.as_flattened_mut()[(i / P::L) & (T * A - 1)].take(i % P::L, v);
     };
-    let first_turns = Span { needed: polys_of(1), allowed: polys_of(2) };
+    let first_turns = Span { needed: polys_of(1), allowed: polys_of(T) };
     queue.run::<A>(room, None, &rho_pp, first_turns, |i, v| keep(&mut masks, i, v));
     for (turn, first) in (0..MAX_ATTEMPTS as usize).step_by(A).enumerate() {
-        for (attempt, mask) in attempts.iter_mut().zip(&masks[turn & 1]) {
+        for (attempt, mask) in attempts.iter_mut().zip(&masks[turn & (T - 1)]) {
             // 11: y ← ExpandMask(ρ'', κ)
             mask.unpack(room, &mut attempt.y);
             transform(room, attempt);
@@ -185,9 +186,9 @@ where
                 commit(room, sk, mu, row, attempt, &mut scratch);
             }
         }
-        let next_turns = || Span { needed: polys_of(turn + 2), allowed: polys_of(turn + 3) };
-        // Where all states have a challenge, nothing goes beside it.
-        let beside = if N > A { next_turns() } else { Span { needed: 0, allowed: 0 } };
+        // The masks of this turn are used up, and their places free.
+        let next_turns = || Span { needed: polys_of(turn + 2), allowed: polys_of(turn + 1 + T) };
+        let beside = if T > 1 { next_turns() } else { Span { needed: 0, allowed: 0 } };
         let challenges = attempts.each_mut().map(Attempt::challenge);
         queue.run(room, Some(challenges), &rho_pp, beside, |i, v| keep(&mut masks, i, v));
         for attempt in attempts.iter_mut().take(MAX_ATTEMPTS as usize - first) {
@@ -196,7 +197,7 @@ where
                 Err(why) => on_reject(why),
             }
         }
-        if N == A {
+        if T == 1 {
             queue.run::<A>(room, None, &rho_pp, next_turns(), |i, v| keep(&mut masks, i, v));
         }
     }

@@ -14,7 +14,9 @@ const H_BLOCK: usize = 136;
 
 /// Entries of Â, at most.
 const ENTRIES_MAX: usize = 56;
-/// Blocks that hold a polynomial of y: 640 bytes.
+/// Bytes of a polynomial of y, at most.
+const MASK_MAX: usize = 640;
+/// Blocks that hold one.
 const MASK_BLOCKS: usize = 5;
 
 /// Calls `$f::<N>` with the least N of 1, 4, 8 that the room has and that takes all of `$left`, or with the greatest;
@@ -106,11 +108,12 @@ pub(crate) fn expand_a_beside<P: Params>(
         seed[32..].copy_from_slice(&[s as u8, r as u8]);
         seed
     };
-    let (mut filled, mut row) = ([0; ENTRIES_MAX], 0);
+    let (mut filled, mut row) = ([0u16; ENTRIES_MAX], 0);
     // Algorithm 30, RejNTTPoly, for the entry whose bytes are there.
     let sample = |entry: usize, bytes: &[u8], hash: &mut Guest| {
         let (r, s) = place(entry);
-        filled[entry] = room.reject_uniform(bytes, &mut a_hat.as_mut()[r].as_mut()[s].0, filled[entry]);
+        let out = &mut a_hat.as_mut()[r].as_mut()[s].0;
+        filled[entry] = room.reject_uniform(bytes, out, filled[entry].into()) as u16;
         while row < P::K && filled[P::L * row..P::L * (row + 1)].iter().all(|&filled| filled == 256) {
             each_row(a_hat.as_ref()[row].as_ref(), hash);
             row += 1;
@@ -259,7 +262,7 @@ fn mask_seed(rho_pp: &[u8; 64], counter: u16, seed: &mut [u8; 66]) {
 }
 
 /// y of an attempt to come: its bytes before they are unpacked. Wiped on drop.
-pub(crate) struct MaskAhead<P: Params>(Wiped<P::L_<[u8; STREAM]>>);
+pub(crate) struct MaskAhead<P: Params>(Wiped<P::L_<[u8; MASK_MAX]>>);
 
 impl<P: Params> MaskAhead<P> {
     /// Zeros, to be written over.
@@ -268,7 +271,7 @@ impl<P: Params> MaskAhead<P> {
     /// Takes the bytes of y[r]: SHAKE256 of ρ'' || κ + r.
     /// FIPS 204, Algorithm 34, ExpandMask.
     pub(crate) fn take(&mut self, r: usize, v: &[u8; STREAM]) {
-        self.0.as_mut()[r] = *v;
+        self.0.as_mut()[r].copy_from_slice(&v[..MASK_MAX]);
     }
 
     /// y, when all of its bytes are there.

@@ -86,6 +86,9 @@ impl Error {
             | Error::Tree { hint, .. }
             | Error::Usage { hint, .. } => hint.clone(),
             Error::Token(cause) => token_hint(cause),
+            Error::Jws(sealstone_jose::Error::NotDetached) => {
+                Some("`sealstone jwt verify` checks a token with its payload in it".into())
+            }
             Error::Jws(cause) | Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
             Error::Mqtt(cause) => Some(cause.hint()),
             Error::Engine(_)
@@ -171,6 +174,9 @@ fn token_hint(cause: &sealstone_jose::Error) -> Option<String> {
     let own = match cause {
         E::ClaimMissing { claim } if claim == "exp" => {
             "a token without `exp` never ends; --allow-no-exp accepts it"
+        }
+        E::NotCompact { empty: Some("payload"), .. } => {
+            "`sealstone jws verify` checks a signature whose payload goes another way"
         }
         E::Expired { .. } => "ask for a new token, or allow for clocks that differ with --leeway 30s",
         E::IssuedInFuture { .. } | E::NotYetValid { .. } => "compare the clocks, or allow some --leeway",

@@ -8,6 +8,7 @@ mod certificates;
 mod faults;
 mod file_systems;
 mod kernels;
+mod last_look;
 mod oracle;
 mod races;
 mod trees;

@@ -32,7 +32,7 @@ fn words(outcomes: &Outcomes) -> Vec<&str> {
     words
 }
 
-fn manifest(
+pub(crate) fn manifest(
     folder: &Path,
     rules: Rules,
     signer: Option<&Signer>,
@@ -59,14 +59,14 @@ fn manifest(
     writer.finish().unwrap()
 }
 
-fn stored(bytes: &[u8]) -> File {
+pub(crate) fn stored(bytes: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
     std::io::Write::write_all(&mut file, bytes).unwrap();
     std::io::Seek::rewind(&mut file).unwrap();
     file
 }
 
-fn by_manifest(folder: &Path, bytes: &[u8], signers: &[&Signer]) -> Result<Outcomes, Error> {
+pub(crate) fn by_manifest(folder: &Path, bytes: &[u8], signers: &[&Signer]) -> Result<Outcomes, Error> {
     let keys: Vec<_> = signers
         .iter()
         .map(|signer| sealstone_tree::TrustedKey::of_spki(&signer.public().spki).unwrap())
@@ -79,6 +79,16 @@ fn by_manifest(folder: &Path, bytes: &[u8], signers: &[&Signer]) -> Result<Outco
         Ok::<(), Infallible>(())
     });
     Ok(outcomes)
+}
+
+/// What becomes of each line of a manifest when its signatures are copied to a tree.
+pub(crate) fn apply(folder: &Path, manifest: Manifest, trusted: &Signer) -> Outcomes {
+    let mut outcomes = Outcomes::new();
+    let Ok(()) = open(folder).apply(manifest, &trusting(&[trusted]), USER_IMA, false, |entry| {
+        outcomes.insert(entry.path, verdict(&entry.outcome));
+        Ok::<(), Infallible>(())
+    });
+    outcomes
 }
 
 #[test]
@@ -266,15 +276,7 @@ fn signatures_leave_and_come_back() {
     let (folder, copy, key) = (tree(), tree(), signer(Level::MlDsa44, 1));
     let keep = SignOptions { keep_signatures: true, ..SignOptions::default() };
     let text = manifest(folder.path(), Rules::default(), None, keep, &key);
-    let apply = |trusted: &Signer| {
-        let mut outcomes = Outcomes::new();
-        let manifest = Manifest::unverified(stored(&text)).unwrap();
-        let Ok(()) = open(copy.path()).apply(manifest, &trusting(&[trusted]), USER_IMA, false, |entry| {
-            outcomes.insert(entry.path, verdict(&entry.outcome));
-            Ok::<(), Infallible>(())
-        });
-        outcomes
-    };
+    let apply = |trusted: &Signer| apply(copy.path(), Manifest::unverified(stored(&text)).unwrap(), trusted);
     assert_eq!(words(&apply(&signer(Level::MlDsa44, 2))), ["unknown-key"]);
     fs::write(copy.path().join("usr.conf"), "another").unwrap();
     let found = apply(&key);

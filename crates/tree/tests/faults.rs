@@ -7,7 +7,7 @@ use std::path::Path;
 use sealstone_mldsa::{Context, Level, any};
 use sealstone_tree::{FileId, HashAlgorithm, KeyId, Kind, Record, USER_IMA, Version};
 
-use crate::world::{open, sign, signer, trusting, user, verify};
+use crate::world::{digest, open, sign, signer, trusting, user, verify};
 
 const CONTENT: &[u8] = b"the content of the file";
 
@@ -39,7 +39,7 @@ fn made(what: &'static str, expected: &'static str, value: impl Fn(&[u8]) -> Vec
 
 /// A record that is well formed, over something else or in another way.
 fn record(level: Level, number: u8, version: Version, kind: Kind, message: &[u8], ctx: &[u8]) -> Vec<u8> {
-    let digest = sha256(CONTENT);
+    let digest = digest("sha256sum", CONTENT);
     let file = FileId::new(kind, HashAlgorithm::Sha256, &digest).unwrap();
     let key = any::SigningKey::from_seed(level, &[number; 32]);
     let signature = key.sign_deterministic(Context::new(ctx).unwrap(), message).unwrap();
@@ -52,17 +52,8 @@ fn record(level: Level, number: u8, version: Version, kind: Kind, message: &[u8]
     Record::by(version, &file, id, &bytes).unwrap().to_bytes()
 }
 
-/// SHA-256 by the system's tool, a second hand.
-fn sha256(bytes: &[u8]) -> Vec<u8> {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("file"), bytes).unwrap();
-    let done = std::process::Command::new("sha256sum").arg(folder.path().join("file")).output().unwrap();
-    let text = String::from_utf8(done.stdout).unwrap();
-    (0..64).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
-}
-
 fn id(kind: u8, hash: u8) -> Vec<u8> {
-    [&[kind, hash][..], &sha256(CONTENT)].concat()
+    [&[kind, hash][..], &digest("sha256sum", CONTENT)].concat()
 }
 
 fn forgeries() -> Vec<Forgery> {
@@ -133,10 +124,10 @@ fn forgeries() -> Vec<Forgery> {
             [&long[..7], &3309_u16.to_be_bytes(), &long[9..9 + 3309]].concat()
         }),
         made("over the digest alone", "does-not-verify", |_| {
-            record(Level::MlDsa65, 1, Version::V3, Kind::File, &sha256(CONTENT), b"")
+            record(Level::MlDsa65, 1, Version::V3, Kind::File, &digest("sha256sum", CONTENT), b"")
         }),
         made("over the digest, said to be version 2", "classical-not-checked", |_| {
-            record(Level::MlDsa65, 1, Version::V2, Kind::File, &sha256(CONTENT), b"")
+            record(Level::MlDsa65, 1, Version::V2, Kind::File, &digest("sha256sum", CONTENT), b"")
         }),
         made("over the file itself", "does-not-verify", |_| {
             record(Level::MlDsa65, 1, Version::V3, Kind::File, CONTENT, b"")

@@ -9,6 +9,7 @@ mod faults;
 mod file_systems;
 mod kernels;
 mod last_look;
+mod openssl;
 mod oracle;
 mod races;
 mod trees;

@@ -20,7 +20,9 @@ impl Error {
             Self::NotPermitted { name } if name.starts_with("security.") => {
                 "security.ima needs root (CAP_SYS_ADMIN); --store user-xattr or --store manifest needs nothing"
             }
-            Self::NotPermitted { .. } => "only the owner of a file may write it",
+            Self::NotPermitted { .. } => {
+                "it takes leave to write the file itself: its owner can give that with chmod u+w"
+            }
             Self::Occupied | Self::OtherKey { .. } => "--replace overwrites it",
             Self::ReadOnly => {
                 "mount it for writing, or sign the tree before its image is made; --store manifest needs no writing"

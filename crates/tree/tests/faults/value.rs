@@ -1,18 +1,13 @@
-//! Faults by name: what was done to a file or its signature, what must be said, and what was said. The table goes to
-//! docs/tree-faults.md: `TREE_FAULTS=write cargo test -p sealstone-tree faults` writes it.
-
-use std::fs;
-use std::path::Path;
+//! What is done to the value of an attribute.
 
 use sealstone_mldsa::{Context, Level, any};
-use sealstone_tree::{FileId, HashAlgorithm, KeyId, Kind, Record, USER_IMA, Version};
+use sealstone_tree::{FileId, HashAlgorithm, Kind, Record, Version};
 
-use crate::world::{digest, open, sign, signer, trusting, user, verify};
-
-const CONTENT: &[u8] = b"the content of the file";
+use super::CONTENT;
+use crate::world::{digest, signer};
 
 /// What was done, in words; what must be said; how it is done to a value.
-type Forgery = (&'static str, &'static str, Box<dyn Fn(&[u8]) -> Vec<u8>>);
+pub(super) type Forgery = (&'static str, &'static str, Box<dyn Fn(&[u8]) -> Vec<u8>>);
 
 fn byte(what: &'static str, expected: &'static str, at: usize, value: u8) -> Forgery {
     let change = move |given: &[u8]| {
@@ -56,7 +51,7 @@ fn id(kind: u8, hash: u8) -> Vec<u8> {
     [&[kind, hash][..], &digest("sha256sum", CONTENT)].concat()
 }
 
-fn forgeries() -> Vec<Forgery> {
+pub(super) fn forgeries() -> Vec<Forgery> {
     let mut all = vec![
         byte("type 0", "malformed", 0, 0),
         byte("type 1: a bare SHA-1", "malformed", 0, 1),
@@ -163,104 +158,4 @@ fn forgeries() -> Vec<Forgery> {
         all.push(made(what, "malformed", move |given| given[..cut].to_vec()));
     }
     all
-}
-
-/// The same for the file itself.
-type Change = (&'static str, &'static str, fn(&Path));
-
-/// What happens to the file after it was signed.
-fn changes() -> Vec<Change> {
-    vec![
-        ("nothing", "good", |_| ()),
-        ("one bit of the content", "does-not-verify", |at| {
-            let mut content = CONTENT.to_vec();
-            content[5] ^= 1;
-            fs::write(at, content).unwrap();
-        }),
-        ("a byte appended", "does-not-verify", |at| fs::write(at, [CONTENT, b"\0"].concat()).unwrap()),
-        ("a byte cut off", "does-not-verify", |at| fs::write(at, &CONTENT[1..]).unwrap()),
-        ("emptied", "does-not-verify", |at| fs::write(at, "").unwrap()),
-        ("a hole of 1 MiB appended", "does-not-verify", |at| {
-            fs::File::options().write(true).open(at).unwrap().set_len(1 << 20).unwrap();
-        }),
-        ("signature taken away", "unsigned", |at| rustix::fs::removexattr(at, USER_IMA).unwrap()),
-        ("replaced by a new file", "unsigned", |at| {
-            fs::remove_file(at).unwrap();
-            fs::write(at, CONTENT).unwrap();
-        }),
-        ("replaced by a link to itself elsewhere", "symbolic link", |at| {
-            let other = at.with_extension("moved");
-            fs::rename(at, &other).unwrap();
-            std::os::unix::fs::symlink(&other, at).unwrap();
-        }),
-        ("replaced by a named pipe", "named pipe", |at| {
-            fs::remove_file(at).unwrap();
-            let mode = rustix::fs::Mode::from_raw_mode(0o600);
-            rustix::fs::mknodat(rustix::fs::CWD, at, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        }),
-        ("written again as it was", "good", |at| fs::write(at, CONTENT).unwrap()),
-        ("renamed and back, other times, other mode", "good", |at| {
-            use std::os::unix::fs::PermissionsExt as _;
-            fs::rename(at, at.with_extension("moved")).unwrap();
-            fs::rename(at.with_extension("moved"), at).unwrap();
-            fs::set_permissions(at, fs::Permissions::from_mode(0o751)).unwrap();
-            fs::File::options().write(true).open(at).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
-        }),
-        ("signature of another file of the tree", "does-not-verify", |at| {
-            let other = at.with_extension("other");
-            let mut value = vec![0; 8192];
-            let len = rustix::fs::getxattr(&other, USER_IMA, &mut value[..]).unwrap();
-            rustix::fs::setxattr(at, USER_IMA, &value[..len], rustix::fs::XattrFlags::empty()).unwrap();
-        }),
-    ]
-}
-
-#[test]
-fn faults_are_called_by_their_names() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path().join("file");
-    let key = signer(Level::MlDsa65, 1);
-    let appraiser = trusting(&[&key]);
-    let fresh = || {
-        let _ = fs::remove_file(&at);
-        fs::write(&at, CONTENT).unwrap();
-        fs::write(at.with_extension("other"), "another").unwrap();
-        let found = sign(&open(folder.path()), &key, user());
-        assert_eq!(found[&b"file"[..]], "signed");
-    };
-    let mut rows = Vec::new();
-    fresh();
-    let mut value = vec![0; 8192];
-    let len = rustix::fs::getxattr(&at, USER_IMA, &mut value[..]).unwrap();
-    value.truncate(len);
-    assert_ne!(KeyId::of(&value[3..7]).unwrap(), KeyId(0));
-    for (what, expected, forge) in forgeries() {
-        rustix::fs::setxattr(&at, USER_IMA, &forge(&value), rustix::fs::XattrFlags::empty()).unwrap();
-        let found = verify(&open(folder.path()), &appraiser)[&b"file"[..]].clone();
-        rows.push(("the value", what, expected, found));
-    }
-    for (what, expected, change) in changes() {
-        fresh();
-        change(&at);
-        let found = verify(&open(folder.path()), &appraiser)[&b"file"[..]].clone();
-        rows.push(("the file", what, expected, found));
-    }
-    assert!(rows.len() >= 80, "{} cases", rows.len());
-    for (of, what, expected, found) in &rows {
-        assert_eq!(found, expected, "{of}: {what}");
-    }
-
-    let mut page = "# Faults of signed trees\n\nOne file, signed with ML-DSA-65, and what was done to the value of its \
-        attribute or to the file itself.\n`TREE_FAULTS=write cargo test -p sealstone-tree faults` makes this table; what \
-        swaps, kills, full disks and\nmounts do is in the tests `races` and `file_systems` of the same crate.\n\n| of | \
-        what was done | expected | found |\n|---|---|---|---|\n"
-        .to_owned();
-    for (of, what, expected, found) in &rows {
-        page += &format!("| {of} | {what} | {expected} | {found} |\n");
-    }
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tree-faults.md");
-    if std::env::var_os("TREE_FAULTS").is_some_and(|mode| mode == "write") {
-        fs::write(&place, &page).unwrap();
-    }
-    assert_eq!(fs::read_to_string(&place).unwrap_or_default(), page, "docs/tree-faults.md is another");
 }

@@ -11,6 +11,7 @@ use crate::digest::algorithm;
 use crate::error::Error;
 use crate::file_id::{FileId, HashAlgorithm, Kind};
 use crate::file_system::refusal;
+use crate::verity::{self, Merkle};
 
 /// Bytes read at a time.
 const PIECE: usize = 256 * 1024;
@@ -58,31 +59,72 @@ impl File {
     /// # Errors
     /// [`Error::Changed`]; [`Error::System`].
     pub(crate) fn digest(&mut self, hash: HashAlgorithm, buffer: &mut Vec<u8>) -> Result<FileId, Error> {
+        self.id(Kind::File, hash, buffer)
+    }
+
+    /// What is signed of the file, of that kind: as [`digest`](Self::digest) for its bytes; of a Merkle tree what the kernel
+    /// holds the file to, and where it does not, what it would.
+    ///
+    /// # Errors
+    /// [`Error::Changed`]; [`Error::Kind`] for attributes; [`Error::VerityHash`]; [`Error::System`].
+    pub(crate) fn id(
+        &mut self,
+        kind: Kind,
+        hash: HashAlgorithm,
+        buffer: &mut Vec<u8>,
+    ) -> Result<FileId, Error> {
+        match kind {
+            Kind::Attributes => return Err(Error::Kind { expected: Kind::File, found: kind }),
+            Kind::File => {}
+            Kind::Verity => {
+                if let Some(digest) = verity::measured(self.fd.as_fd(), hash)? {
+                    return FileId::new(kind, hash, &digest);
+                }
+            }
+        }
         for attempt in 0..2 {
             if attempt > 0 {
                 self.state = self.now()?;
             }
-            let (digest, read) = self.read_all(hash, buffer)?;
+            let (digest, read) = match kind {
+                Kind::Verity => {
+                    let mut tree = Merkle::new(hash)?;
+                    let read = self.read_all(buffer, |bytes| tree.update(bytes))?;
+                    (tree.finish(), read)
+                }
+                _ => {
+                    let mut context = digest::Context::new(algorithm(hash));
+                    let read = self.read_all(buffer, |bytes| context.update(bytes))?;
+                    (context.finish(), read)
+                }
+            };
             if read == self.state.size && self.is_unchanged()? {
-                return FileId::new(Kind::File, hash, digest.as_ref());
+                return FileId::new(kind, hash, digest.as_ref());
             }
         }
         Err(Error::Changed)
     }
 
+    /// Whether the kernel holds the file to a digest of fs-verity by this hash function.
+    ///
+    /// # Errors
+    /// [`Error::VerityHash`]; [`Error::System`].
+    pub(crate) fn has_verity(&self, hash: HashAlgorithm) -> Result<bool, Error> {
+        Ok(verity::measured(self.fd.as_fd(), hash)?.is_some())
+    }
+
     /// Reads to the end, but not past the size: a file that grows as fast as it is read has no end.
-    fn read_all(&self, hash: HashAlgorithm, buffer: &mut Vec<u8>) -> Result<(digest::Digest, u64), Error> {
+    fn read_all(&self, buffer: &mut Vec<u8>, mut take: impl FnMut(&[u8])) -> Result<u64, Error> {
         buffer.resize(PIECE, 0);
-        let mut context = digest::Context::new(algorithm(hash));
         let mut read = 0;
         loop {
             match rustix::io::pread(&self.fd, &mut buffer[..], read) {
-                Ok(0) => return Ok((context.finish(), read)),
+                Ok(0) => return Ok(read),
                 Ok(count) => {
-                    context.update(&buffer[..count]);
+                    take(&buffer[..count]);
                     read += count as u64;
                     if read > self.state.size {
-                        return Ok((context.finish(), read));
+                        return Ok(read);
                     }
                 }
                 Err(Errno::INTR) => {}

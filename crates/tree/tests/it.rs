@@ -13,6 +13,7 @@ mod openssl;
 mod oracle;
 mod races;
 mod trees;
+mod verities;
 mod world;
 
 use sealstone_mldsa::{Context, Level, any};

@@ -81,6 +81,24 @@ pub(crate) fn by_manifest(folder: &Path, bytes: &[u8], signers: &[&Signer]) -> R
     Ok(outcomes)
 }
 
+/// A list of a tree's signatures that nobody signed.
+pub(crate) fn extracted(folder: &Path) -> Vec<u8> {
+    let header = Header {
+        created: 0,
+        label: b"x".to_vec(),
+        hash: HashAlgorithm::Sha256,
+        key: None,
+        rules: Rules::default(),
+        cross_mounts: false,
+    };
+    let mut writer = Writer::new(Vec::new(), header, None).unwrap();
+    let Ok(()) = open(folder).extract(USER_IMA, HashAlgorithm::Sha256, |entry| {
+        writer.line(&entry.line.unwrap()).unwrap();
+        Ok::<(), Infallible>(())
+    });
+    writer.finish().unwrap()
+}
+
 /// What becomes of each line of a manifest when its signatures are copied to a tree.
 pub(crate) fn apply(folder: &Path, manifest: Manifest, trusted: &Signer) -> Outcomes {
     let mut outcomes = Outcomes::new();

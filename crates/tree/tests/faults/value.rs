@@ -58,7 +58,7 @@ pub(super) fn forgeries() -> Vec<Forgery> {
         byte("type 2: an HMAC of EVM", "malformed", 0, 2),
         byte("type 4: a bare digest", "malformed", 0, 4),
         byte("type 5: a signature of attributes", "malformed", 0, 5),
-        byte("type 6: a signature of a Merkle tree", "malformed", 0, 6),
+        byte("type 6: a signature of a Merkle tree", "does-not-verify", 0, 6),
         byte("type 7", "malformed", 0, 7),
         byte("type 255", "malformed", 0, 255),
         byte("version 0", "unsupported-version", 1, 0),
@@ -136,8 +136,27 @@ pub(super) fn forgeries() -> Vec<Forgery> {
         made("over an id of SHA-512, said to be of SHA-256", "does-not-verify", |_| {
             record(Level::MlDsa65, 1, Version::V3, Kind::File, &id(3, 6), b"")
         }),
-        made("a good signature of a Merkle tree with this digest", "malformed", |_| {
+        made("a good signature of a Merkle tree with this digest", "does-not-verify", |_| {
             record(Level::MlDsa65, 1, Version::V3, Kind::Verity, &id(6, 4), b"")
+        }),
+        made("a good signature of its Merkle tree: good", "good", |_| {
+            let id = [&[6, 4][..], &fsverity(CONTENT)].concat();
+            record(Level::MlDsa65, 1, Version::V3, Kind::Verity, &id, b"")
+        }),
+        made("a good signature of its Merkle tree, said to be of its bytes", "does-not-verify", |_| {
+            let id = [&[6, 4][..], &fsverity(CONTENT)].concat();
+            record(Level::MlDsa65, 1, Version::V3, Kind::File, &id, b"")
+        }),
+        made(
+            "over the Merkle tree's digest in an id of type 3, said to be of type 6",
+            "does-not-verify",
+            |_| {
+                let id = [&[3, 4][..], &fsverity(CONTENT)].concat();
+                record(Level::MlDsa65, 1, Version::V3, Kind::Verity, &id, b"")
+            },
+        ),
+        made("type 6 with SHA-384, which fs-verity does not have", "verity-hash", |given| {
+            [&[6, 3, 5][..], &given[3..]].concat()
         }),
         made("a good signature of attributes with this digest", "malformed", |_| {
             record(Level::MlDsa65, 1, Version::V3, Kind::Attributes, &id(5, 4), b"")
@@ -158,4 +177,15 @@ pub(super) fn forgeries() -> Vec<Forgery> {
         all.push(made(what, "malformed", move |given| given[..cut].to_vec()));
     }
     all
+}
+
+/// fs-verity of a file of one block, by the system's sha256sum: the root is the digest of the block, which zeros fill up.
+fn fsverity(content: &[u8]) -> Vec<u8> {
+    let mut block = content.to_vec();
+    block.resize(4096, 0);
+    let mut descriptor = vec![0; 256];
+    descriptor[..3].copy_from_slice(&[1, 1, 12]);
+    descriptor[8] = content.len() as u8;
+    descriptor[16..48].copy_from_slice(&digest("sha256sum", &block));
+    digest("sha256sum", &descriptor)
 }

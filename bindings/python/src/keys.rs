@@ -33,7 +33,7 @@ pub(crate) fn generate(py: Python<'_>, level: &str) -> PyResult<SigningKey> {
 #[pyclass(frozen, module = "sealstone")]
 pub(crate) struct SigningKey {
     seed: Option<any::SigningKey>,
-    expanded: Box<any::ExpandedSigningKey>,
+    expanded: any::ExpandedSigningKey,
     public: VerifyingKey,
     /// For tokens: made when first used.
     whole: OnceLock<sealstone_jose::PrivateKey>,
@@ -42,14 +42,14 @@ pub(crate) struct SigningKey {
 
 impl SigningKey {
     fn of_seed(seed: any::SigningKey) -> Result<Self, Failure> {
-        let expanded = Box::new(seed.expand());
+        let expanded = seed.expand();
         let public = VerifyingKey::of(expanded.verifying_key())?;
         Ok(Self { seed: Some(seed), expanded, public, whole: OnceLock::new(), kid: None })
     }
 
     fn of_expanded(expanded: any::ExpandedSigningKey) -> Result<Self, Failure> {
         let public = VerifyingKey::of(expanded.verifying_key())?;
-        Ok(Self { seed: None, expanded: Box::new(expanded), public, whole: OnceLock::new(), kid: None })
+        Ok(Self { seed: None, expanded, public, whole: OnceLock::new(), kid: None })
     }
 
     fn read(py: Python<'_>, encoded: &[u8], form: Option<Form>) -> PyResult<Self> {
@@ -508,7 +508,7 @@ pub(crate) fn sign_batch<'py>(
     let mut asked = Vec::with_capacity(jobs.len());
     for (key, message) in &jobs {
         let key = key.get();
-        asked.push((&*key.expanded, key.public.mu_of(message, context)?));
+        asked.push((&key.expanded, key.public.mu_of(message, context)?));
     }
     let answers = py.detach(|| side_by_side::sign(&asked, &mut OsRandom));
     answers.into_iter().map(|answer| Ok(PyBytes::new(py, answer.map_err(Failure::from)?.encode()))).collect()

@@ -51,7 +51,7 @@ pub(crate) enum Key {
 /// A private key, whole or without its seed.
 pub(crate) enum Private {
     /// An expanded ML-DSA key without its seed: it signs, and has no JWK.
-    Expanded { key: Box<engine::ExpandedSigningKey>, public: PublicKey, encoding: &'static str },
+    Expanded { key: engine::ExpandedSigningKey, public: PublicKey, encoding: &'static str },
     /// A key that can do everything.
     Whole { key: PrivateKey, encoding: &'static str },
 }
@@ -374,7 +374,7 @@ fn expanded(name: &str, level: Level, sk: &[u8], encoding: &'static str) -> Resu
     let public =
         PublicKey::from_public(jose_algorithm(KeyAlgorithm::MlDsa(level)), key.verifying_key().encode())
             .map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    Ok(Key::Private(Private::Expanded { key: Box::new(key), public, encoding }))
+    Ok(Key::Private(Private::Expanded { key, public, encoding }))
 }
 
 fn text<'b>(name: &str, bytes: &'b [u8]) -> Result<&'b str, Error> {

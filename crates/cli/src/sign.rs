@@ -141,7 +141,7 @@ fn expanded(private: &Private) -> Result<Option<Expanded<'_>>, Error> {
         Private::Whole { key, .. } => match key.algorithm().level() {
             Some(level) => {
                 let seed = any::SigningKey::try_from_seed(level, &key.secret()).map_err(Error::Engine)?;
-                Ok(Some(Expanded::Made(Box::new(seed.expand()))))
+                Ok(Some(Expanded::Made(seed.expand())))
             }
             None => Ok(None),
         },
@@ -150,7 +150,7 @@ fn expanded(private: &Private) -> Result<Option<Expanded<'_>>, Error> {
 
 enum Expanded<'k> {
     Given(&'k any::ExpandedSigningKey),
-    Made(Box<any::ExpandedSigningKey>),
+    Made(any::ExpandedSigningKey),
 }
 
 impl AsRef<any::ExpandedSigningKey> for Expanded<'_> {

@@ -13,7 +13,7 @@ use crate::{Algorithm, Error, Message};
 /// A key that signs. Wiped on drop.
 pub struct PrivateKey {
     secret: Zeroizing<Vec<u8>>,
-    ml_dsa: Box<any::ExpandedSigningKey>,
+    ml_dsa: any::ExpandedSigningKey,
     classical: Signer,
     public: PublicKey,
 }
@@ -56,7 +56,7 @@ impl PrivateKey {
             Signer::new(algorithm.classical(), rest).ok_or(Error::KeyMalformed { algorithm })?;
         let public = PublicKey::decode(algorithm, &[ml_dsa.verifying_key().encode(), &point].concat())?;
         let secret = Zeroizing::new(secret.to_vec());
-        Ok(Self { secret, ml_dsa: Box::new(ml_dsa), classical, public })
+        Ok(Self { secret, ml_dsa, classical, public })
     }
 
     /// The private key as [`decode`](Self::decode) takes it.
@@ -119,7 +119,7 @@ pub struct PublicKey {
     algorithm: Algorithm,
     bytes: Vec<u8>,
     ml_dsa: Box<any::VerifyingKey>,
-    expanded: OnceLock<Box<any::ExpandedVerifyingKey>>,
+    expanded: OnceLock<any::ExpandedVerifyingKey>,
     classical: Verifier,
 }
 
@@ -173,7 +173,7 @@ impl PublicKey {
         }
         let (first, second) = signature.split_at(algorithm.level().signature_len());
         let m = message.finish();
-        let expanded = self.expanded.get_or_init(|| Box::new(self.ml_dsa.expand()));
+        let expanded = self.expanded.get_or_init(|| self.ml_dsa.expand());
         let ml_dsa = Context::new(algorithm.label().as_bytes())
             .and_then(|label| expanded.verify(label, &m, &any::Signature::decode(algorithm.level(), first)?));
         let classical = self.classical.verifies(&m, second);

@@ -46,7 +46,7 @@ pub struct SigningKey {
 enum Private {
     Ecdsa(Box<EcdsaKeyPair>),
     Ed25519(Box<Ed25519KeyPair>),
-    MlDsa(Box<any::ExpandedSigningKey>),
+    MlDsa(any::ExpandedSigningKey),
 }
 
 impl SigningKey {
@@ -61,7 +61,7 @@ impl SigningKey {
             (KeyAlgorithm::MlDsa(level), secret) => {
                 let key = ml_dsa(level, secret)?;
                 let public = key.verifying_key().encode().to_vec();
-                (Private::MlDsa(Box::new(key)), public)
+                (Private::MlDsa(key), public)
             }
             (KeyAlgorithm::Ed25519, Secret::Ed25519Seed(seed)) => {
                 let pair =
@@ -183,7 +183,7 @@ enum Public {
     Composite(Box<sealstone_composite::PublicKey>),
     Ecdsa(KeyAlgorithm, ParsedPublicKey),
     Ed25519(ParsedPublicKey),
-    MlDsa(Box<any::ExpandedVerifyingKey>, Level),
+    MlDsa(any::ExpandedVerifyingKey, Level),
     /// RSAPublicKey in DER (RFC 8017 §A.1.1).
     Rsa(Vec<u8>),
 }
@@ -203,7 +203,7 @@ impl VerifyingKey {
             KeyAlgorithm::Ed25519 => Public::Ed25519(parsed(&signature::ED25519)?),
             KeyAlgorithm::MlDsa(level) => {
                 let key = any::VerifyingKey::decode(level, info.key()).map_err(|_| malformed.clone())?;
-                Public::MlDsa(Box::new(key.expand()), level)
+                Public::MlDsa(key.expand(), level)
             }
             KeyAlgorithm::EcP256 => Public::Ecdsa(algorithm, parsed(&signature::ECDSA_P256_SHA256_ASN1)?),
             KeyAlgorithm::EcP384 => Public::Ecdsa(algorithm, parsed(&signature::ECDSA_P384_SHA384_ASN1)?),

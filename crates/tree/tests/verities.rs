@@ -98,7 +98,7 @@ fn a_signature_of_a_tree_to_come_is_kept_verified_and_moved() {
     let text = crate::trees::extracted(tree.path());
     fs::write(copy.path().join("file"), vec![8; 10_000]).unwrap();
     let manifest = sealstone_tree::Manifest::unverified(stored(&text)).unwrap();
-    assert_eq!(apply(copy.path(), manifest, &key)[&b"file"[..]], "good");
+    assert_eq!(apply(copy.path(), manifest, &trusted)[&b"file"[..]], "good");
     assert_eq!(value(&copy.path().join("file")), value(&file));
     fs::File::options().append(true).open(copy.path().join("file")).unwrap().write_all(b"x").unwrap();
     assert_eq!(verify(&open(copy.path()), &trusted)[&b"file"[..]], "does-not-verify");

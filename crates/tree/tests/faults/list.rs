@@ -11,7 +11,7 @@ use sealstone_tree::{Manifest, Rules, SignOptions, USER_IMA};
 
 use super::{CONTENT, Row};
 use crate::trees::{apply, by_manifest, manifest, stored};
-use crate::world::{open, sign, signer, user};
+use crate::world::{open, sign, signer, trusting, user};
 
 /// What was done, in words; what must be said; how it is done to a manifest.
 type Forgery = (&'static str, &'static str, fn(&str) -> String);
@@ -292,7 +292,7 @@ fn copied() -> Vec<Row> {
         let text = manifest(folder.path(), Rules::default(), None, keep, &key);
         let text = change(std::str::from_utf8(&text).unwrap(), folder.path());
         let manifest = Manifest::unverified(stored(text.as_bytes())).unwrap();
-        let found = apply(folder.path(), manifest, &key).remove(path.as_bytes());
+        let found = apply(folder.path(), manifest, &trusting(&[&key])).remove(path.as_bytes());
         let found = Some(found.unwrap_or_else(|| "nothing".into()));
         Row { of: "signatures copied by a manifest", what, expected, found }
     };

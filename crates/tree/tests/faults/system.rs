@@ -401,7 +401,7 @@ fn child_of_another_user() {
     let copy = at.join("own.copy");
     fs::create_dir(&copy).unwrap();
     fs::copy(own.join("file"), copy.join("file")).unwrap();
-    say("apply", &apply(&copy, Manifest::unverified(stored(&text)).unwrap(), &key));
+    say("apply", &apply(&copy, Manifest::unverified(stored(&text)).unwrap(), &trusting(&[&key])));
     say("copy", &verify(&open(&copy), &trusting(&[&key])));
     std::io::stdout().flush().unwrap();
 }

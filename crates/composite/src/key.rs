@@ -33,8 +33,9 @@ impl PrivateKey {
         Self::decode(algorithm, &secret)
     }
 
-    /// Takes a private key of [`Algorithm::secret_len`] bytes: the ML-DSA seed, and the classical key: a seed, or an ECPrivateKey
-    /// (RFC 5915) with parameters and without the public key. The public half is computed.
+    /// Takes a private key of [`Algorithm::secret_len`] bytes: the ML-DSA seed, and the classical key: a seed, an ECPrivateKey
+    /// (RFC 5915) with parameters and without the public key, or an RSAPrivateKey (RFC 8017 §A.1.2) of two primes. The public half
+    /// is computed.
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::RawEcdsa`], [`Error::KeyMalformed`].
@@ -44,6 +45,7 @@ impl PrivateKey {
             Classical::Ec(curve) if secret.len() == SEED_LEN + curve.field_len() => {
                 return Err(Error::RawEcdsa { algorithm });
             }
+            Classical::Rsa(..) if (SEED_LEN + 1..=expected).contains(&secret.len()) => {}
             _ if secret.len() != expected => {
                 return Err(Error::KeyLength { algorithm, expected, found: secret.len() });
             }
@@ -125,7 +127,7 @@ pub struct PublicKey {
 
 impl PublicKey {
     /// Takes a public key of [`Algorithm::public_len`] bytes: the ML-DSA key, and the classical one; a point of ECDSA
-    /// uncompressed (SEC 1, 2.3.3).
+    /// uncompressed (SEC 1, 2.3.3), an RSAPublicKey whose exponent is 65537.
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::RawEcdsa`], [`Error::KeyMalformed`].

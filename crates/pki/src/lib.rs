@@ -23,6 +23,7 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+mod asymmetric;
 #[cfg(feature = "certificates")]
 pub mod cms;
 #[cfg(feature = "composite")]

@@ -63,7 +63,7 @@ fn on_ext4() -> Vec<Row> {
         set(&at.join("crowded"), "user.other", &[7; 1000]);
         set(&at.join("neighbour"), "user.other", &[7; 600]);
         set(&at.join("measured"), SECURITY_IMA, &[&[4, 4][..], &[9; 32]].concat());
-        fs::set_permissions(at.join("secret"), fs::Permissions::from_mode(0)).unwrap();
+        fs::set_permissions(at.join("secret"), fs::Permissions::from_mode(0o0)).unwrap();
         fs::File::create(at.join("hole")).unwrap().set_len(1 << 30).unwrap();
         let mark = |sign: char| {
             run("chattr", &[&format!("{sign}i"), &at.join("immutable")])

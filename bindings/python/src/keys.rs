@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sealstone_mldsa::{Context, MU_LEN, Mu, OsRandom, PreHash, any};
+use sealstone_mldsa::{Context, Level, MU_LEN, Mu, OsRandom, PreHash, any};
 use zeroize::Zeroizing;
 
 use crate::buffer::{Input, context, small, text};
@@ -72,6 +72,11 @@ impl SigningKey {
 
     fn seeded(&self) -> Result<&any::SigningKey, Failure> {
         self.seed.as_ref().ok_or_else(|| forms::Refused::NoSeed.into())
+    }
+
+    /// What the key is, for those who expand it themselves.
+    pub(crate) fn level_and_seed(&self) -> Result<(Level, &[u8; 32]), Failure> {
+        Ok((self.public.key.level(), self.seeded()?.seed()))
     }
 
     /// The same key for tokens.
@@ -307,6 +312,11 @@ impl VerifyingKey {
             Ok(Self { expanded: std::sync::Arc::new(key.expand()), key, jose })
         };
         Ok(py.detach(read)?)
+    }
+
+    /// SubjectPublicKeyInfo in DER.
+    pub(crate) fn spki(&self) -> Result<Vec<u8>, Failure> {
+        Ok(forms::write_public(&self.jose, Form::Der)?.to_vec())
     }
 
     fn hasher(&self, context: &[u8]) -> Result<sealstone_mldsa::MuHasher, Failure> {

@@ -407,7 +407,7 @@ impl PublicKey {
 }
 
 /// A message that comes in pieces, for one key: what ECDSA and RSA hash it to, or its μ (FIPS 204, Algorithm 7, step 6).
-pub(crate) struct Message(Pieces);
+pub struct Message(Pieces);
 
 enum Pieces {
     Digest(digest::Context),

@@ -30,6 +30,7 @@ pub mod cms;
 pub mod composite;
 pub mod der;
 mod error;
+pub mod form;
 #[cfg(feature = "certificates")]
 pub mod ml_kem;
 mod name;

@@ -175,6 +175,9 @@ fn token_hint(cause: &sealstone_jose::Error) -> Option<String> {
         E::ClaimMissing { claim } if claim == "exp" => {
             "a token without `exp` never ends; --allow-no-exp accepts it"
         }
+        E::NotCompact { empty: Some("payload"), .. } => {
+            "`sealstone jws verify` checks a signature whose payload goes another way"
+        }
         E::Expired { .. } => "ask for a new token, or allow for clocks that differ with --leeway 30s",
         E::IssuedInFuture { .. } | E::NotYetValid { .. } => "compare the clocks, or allow some --leeway",
         E::TypMismatch { .. } => {

@@ -106,7 +106,7 @@ impl Batch<'_> {
                         if self.options.dry_run && matches!(step, Step::Sign) {
                             Signing::WouldSign
                         } else {
-                            match self.read(index, file) {
+                            match self.read(index, file, &step) {
                                 Err(why) => Signing::Failed(why),
                                 Ok(mut read) => {
                                     read.is_name = matches!(step, Step::Name);
@@ -171,12 +171,18 @@ impl Batch<'_> {
         Ok(Ok((file, step)))
     }
 
-    fn read(&mut self, index: usize, mut file: File) -> Result<Read, Error> {
-        let subject = self.signer.subject();
+    /// Computes its digest. Before a new signature is kept anywhere, [`store`](Self::store) asks whether the file is still the
+    /// same; all others are asked here.
+    fn read(&mut self, index: usize, mut file: File, step: &Step) -> Result<Read, Error> {
+        let is_stored = self.options.attribute.is_some() || self.options.keep_signatures;
+        let (subject, hash) = (self.signer.subject(), self.signer.hash());
         if self.options.lines && subject != Subject::Bytes {
             return Err(Error::Key { what: "a manifest lists digests of bytes, not of Merkle trees" });
         }
-        let id = file.id(subject.kind(), self.signer.hash(), self.buffer)?;
+        let id = match step {
+            Step::Sign if is_stored => file.id_as_read(subject.kind(), hash, self.buffer)?,
+            _ => file.id(subject.kind(), hash, self.buffer)?,
+        };
         Ok(Read { index, file, id, is_name: false })
     }
 
@@ -240,5 +246,40 @@ impl Batch<'_> {
                 path: entry.path.clone(),
             });
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sealstone_mldsa::Level;
+    use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo};
+
+    use super::*;
+    use crate::file_id::{HashAlgorithm, Kind};
+    use crate::rules::Rules;
+
+    #[test]
+    fn a_file_that_changes_before_its_signature_is_written_is_signed_as_it_is_then() {
+        let folder = std::env::temp_dir().join(format!("sealstone-store-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("data"), [1; 5000]).unwrap();
+        let info = PrivateKeyInfo::new(KeyAlgorithm::MlDsa(Level::MlDsa44), &[1; 32], None).unwrap();
+        let signer = Signer::new(&info, None, 0).unwrap();
+        let tree = Tree::open(&folder, Rules::default(), false, 1).unwrap();
+        // Without an attribute, so that every file system will do.
+        let options = SignOptions { keep_signatures: true, ..SignOptions::default() };
+        let mut batch = Batch { tree: &tree, signer: &signer, options, buffer: &mut Vec::new() };
+        let mut read = batch.read(0, tree.take(b"data", None).unwrap().unwrap(), &Step::Sign).unwrap();
+        let value = signer.sign(&[read.id]).pop().unwrap().unwrap();
+
+        // The clock of times of change may stand still for some milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::write(folder.join("data"), [2; 5000]).unwrap();
+        let (value, _) = batch.store(&mut read, value).unwrap();
+        let digest = crate::digest::of(HashAlgorithm::Sha256, &[2; 5000]);
+        let now = FileId::new(Kind::File, HashAlgorithm::Sha256, digest.as_ref()).unwrap();
+        assert_eq!(signer.own().appraise(&Record::parse(&value).unwrap(), &now), Ok(()));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! A tree at work: opened once, walked in order, and each file taken by one of several threads. What a file became is handed to
 //! the caller one by one, in the order of the walk, so that nothing is held for a million files.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -179,17 +179,60 @@ impl Tree {
     }
 }
 
-/// Files of more than one name that were met.
+/// Files of more than one name that were met: for each, how many of its names are still to come. A file whose names all lie in the
+/// tree is forgotten with the last, so that what is held is not all that were met.
 #[derive(Default)]
-pub(crate) struct Seen(Mutex<HashSet<(u64, u64)>>);
+pub(crate) struct Seen(Mutex<HashMap<u64, HashMap<u64, u32>>>);
 
 impl Seen {
     fn before(&self, file: &File) -> bool {
         if file.links < 2 {
             return false;
         }
-        // A thread that panicked left the set whole.
+        let (device, inode) = file.identity();
+        // A thread that panicked left the table whole.
         let mut seen = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        !seen.insert(file.identity())
+        let seen = seen.entry(device).or_default();
+        match seen.get_mut(&inode) {
+            None => {
+                seen.insert(inode, u32::try_from(file.links - 1).unwrap_or(u32::MAX));
+                false
+            }
+            Some(1) => {
+                seen.remove(&inode);
+                true
+            }
+            Some(names) => {
+                *names -= 1;
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_many_names_is_met_once_and_forgotten_with_the_last_of_them() {
+        let folder = std::env::temp_dir().join(format!("sealstone-seen-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for file in ["a", "b"] {
+            std::fs::write(folder.join(file), file).unwrap();
+            (1..3).for_each(|name| {
+                std::fs::hard_link(folder.join(file), folder.join(format!("{file}{name}"))).unwrap();
+            });
+        }
+        let root = Root::open(&folder, false).unwrap();
+        let seen = Seen::default();
+        let met = |name: &str| seen.before(&File::new(root.file(name.as_bytes()).unwrap()).unwrap());
+        assert_eq!(["a", "b", "a1", "b1", "a2"].map(met), [false, false, true, true, true]);
+        let held = || seen.0.lock().unwrap().values().map(HashMap::len).sum::<usize>();
+        assert_eq!(held(), 1);
+        assert!(met("b2"));
+        assert_eq!(held(), 0);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

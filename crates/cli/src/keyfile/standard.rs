@@ -16,6 +16,10 @@ pub(super) fn of_pem(name: &str, text: &str, kind: Kind) -> Result<Key, Error> {
                 Err(_) => public(name, spki::from_pem(text), "SPKI in PEM"),
             };
         }
+        Kind::Other if text.trim_start().starts_with("-----BEGIN CERTIFICATE-----") => {
+            let hint = "`sealstone cert verify` and `cms verify` take it; here the key itself is wanted";
+            return Err(Error::key(name, "this is a certificate, expected a key", Some(hint)));
+        }
         Kind::Sec1 => "SEC 1 in PEM",
         Kind::Pkcs1 => "PKCS#1 in PEM",
         Kind::Encrypted | Kind::Other | Kind::Pkcs8 => "PKCS#8 in PEM",

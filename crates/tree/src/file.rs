@@ -11,6 +11,7 @@ use crate::digest::algorithm;
 use crate::error::Error;
 use crate::file_id::{FileId, HashAlgorithm, Kind};
 use crate::file_system::refusal;
+use crate::verity::{self, Merkle};
 
 /// Bytes read at a time: few enough to be in the nearest cache when they are hashed.
 const PIECE: usize = 64 * 1024;
@@ -58,13 +59,36 @@ impl File {
     /// # Errors
     /// [`Error::Changed`]; [`Error::System`].
     pub(crate) fn digest(&mut self, hash: HashAlgorithm, buffer: &mut Vec<u8>) -> Result<FileId, Error> {
+        self.id(Kind::File, hash, buffer)
+    }
+
+    /// What is signed of the file, of that kind: as [`digest`](Self::digest) for its bytes; of a Merkle tree what the kernel
+    /// holds the file to, and where it does not, what it would.
+    ///
+    /// # Errors
+    /// [`Error::Changed`]; [`Error::Kind`] for attributes; [`Error::VerityHash`]; [`Error::System`].
+    pub(crate) fn id(
+        &mut self,
+        kind: Kind,
+        hash: HashAlgorithm,
+        buffer: &mut Vec<u8>,
+    ) -> Result<FileId, Error> {
+        match kind {
+            Kind::Attributes => return Err(Error::Kind { expected: Kind::File, found: kind }),
+            Kind::File => {}
+            Kind::Verity => {
+                if let Some(digest) = verity::measured(self.fd.as_fd(), hash)? {
+                    return FileId::new(kind, hash, &digest);
+                }
+            }
+        }
         for attempt in 0..2 {
             if attempt > 0 {
                 self.state = self.now()?;
             }
-            let (digest, read) = self.read_all(hash, buffer)?;
+            let (digest, read) = self.read_all(kind, hash, buffer)?;
             if read == self.state.size && self.is_unchanged()? {
-                return FileId::new(Kind::File, hash, digest.as_ref());
+                return FileId::new(kind, hash, digest.as_ref());
             }
         }
         Err(Error::Changed)
@@ -74,29 +98,56 @@ impl File {
     /// all the time since the file was opened, so that asking here too would say nothing more.
     ///
     /// # Errors
-    /// As [`digest`](Self::digest).
-    pub(crate) fn digest_as_read(
+    /// As [`id`](Self::id).
+    pub(crate) fn id_as_read(
         &mut self,
+        kind: Kind,
         hash: HashAlgorithm,
         buffer: &mut Vec<u8>,
     ) -> Result<FileId, Error> {
-        let (digest, read) = self.read_all(hash, buffer)?;
-        if read == self.state.size {
-            return FileId::new(Kind::File, hash, digest.as_ref());
+        if kind == Kind::File {
+            let (digest, read) = self.read_all(kind, hash, buffer)?;
+            if read == self.state.size {
+                return FileId::new(kind, hash, digest.as_ref());
+            }
         }
-        self.digest(hash, buffer)
+        self.id(kind, hash, buffer)
     }
 
-    fn read_all(&self, hash: HashAlgorithm, buffer: &mut Vec<u8>) -> Result<(digest::Digest, u64), Error> {
-        buffer.resize(PIECE, 0);
+    /// Whether the kernel holds the file to a digest of fs-verity by this hash function.
+    ///
+    /// # Errors
+    /// [`Error::VerityHash`]; [`Error::System`].
+    pub(crate) fn has_verity(&self, hash: HashAlgorithm) -> Result<bool, Error> {
+        Ok(verity::measured(self.fd.as_fd(), hash)?.is_some())
+    }
+
+    /// The digest of the bytes, or that of their Merkle tree, and how many bytes there were.
+    fn read_all(
+        &self,
+        kind: Kind,
+        hash: HashAlgorithm,
+        buffer: &mut Vec<u8>,
+    ) -> Result<(digest::Digest, u64), Error> {
+        if kind == Kind::Verity {
+            let mut tree = Merkle::new(hash)?;
+            let read = self.read_through(buffer, |bytes| tree.update(bytes))?;
+            return Ok((tree.finish(), read));
+        }
         let mut context = digest::Context::new(algorithm(hash));
+        let read = self.read_through(buffer, |bytes| context.update(bytes))?;
+        Ok((context.finish(), read))
+    }
+
+    fn read_through(&self, buffer: &mut Vec<u8>, mut take: impl FnMut(&[u8])) -> Result<u64, Error> {
+        buffer.resize(PIECE, 0);
         let mut read = 0;
         loop {
             let count = self.read_at(buffer, read)?;
-            context.update(&buffer[..count]);
+            take(&buffer[..count]);
             read += count as u64;
             if self.is_end(read, count, buffer.len()) {
-                return Ok((context.finish(), read));
+                return Ok(read);
             }
         }
     }
@@ -189,7 +240,7 @@ mod tests {
             std::fs::write(&path, &bytes).unwrap();
             let (mut buffer, expected) = (Vec::new(), of(HASH, &bytes));
             assert_eq!(open(&path).digest(HASH, &mut buffer).unwrap().digest(), expected.as_ref(), "{size}");
-            let unasked = open(&path).digest_as_read(HASH, &mut buffer).unwrap();
+            let unasked = open(&path).id_as_read(Kind::File, HASH, &mut buffer).unwrap();
             assert_eq!(unasked.digest(), expected.as_ref(), "{size}");
         }
         std::fs::remove_file(&path).unwrap();
@@ -207,7 +258,7 @@ mod tests {
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 std::fs::write(&path, vec![2; now]).unwrap();
                 let expected = of(HASH, &vec![2; now]);
-                let id = file.digest_as_read(HASH, &mut buffer).unwrap();
+                let id = file.id_as_read(Kind::File, HASH, &mut buffer).unwrap();
                 assert_eq!(id.digest(), expected.as_ref(), "{size} to {now}");
                 // Of the same size only the times tell, and whoever asked to be asked has to ask.
                 assert_eq!(file.is_unchanged().unwrap(), now != size, "{size} to {now}");

@@ -124,19 +124,36 @@ pub(crate) fn refusal(fd: BorrowedFd<'_>, errno: Errno, name: &str, bytes: usize
     match errno {
         Errno::ACCESS if name.starts_with("security.") => Error::RefusedByKernel,
         Errno::DQUOT => Error::Quota,
-        Errno::NOSPC | Errno::TOOBIG => {
-            // A disk that is full says the same as a value that is too large.
-            match rustix::fs::fstatvfs(fd) {
-                Ok(stat) if stat.f_bavail == 0 && file_system != FileSystem::Tmpfs => Error::DiskFull,
-                _ => Error::TooLarge { file_system, bytes, others: others(fd, name) },
-            }
+        Errno::NOSPC | Errno::TOOBIG if is_too_large(fd, file_system, errno, name, bytes) => {
+            Error::TooLarge { file_system, bytes, others: others(fd, name) }
         }
+        Errno::NOSPC | Errno::TOOBIG => Error::DiskFull,
         Errno::OPNOTSUPP => Error::NoAttributes { file_system },
         Errno::PERM if is_immutable(fd) => Error::Immutable,
         Errno::PERM | Errno::ACCESS => Error::NotPermitted { name: name.to_owned() },
         Errno::ROFS => Error::ReadOnly,
         errno => Error::system("given its attribute", errno),
     }
+}
+
+/// A full disk and a value that is too large are one error on ext4 and btrfs. What would fit if the disk were empty is not too
+/// large; of the rest a disk with a free block says that it is.
+fn is_too_large(fd: BorrowedFd<'_>, file_system: FileSystem, errno: Errno, name: &str, bytes: usize) -> bool {
+    let fits = match file_system {
+        // f2fs says E2BIG to what is too large, XFS and tmpfs keep whatever Linux lets through.
+        FileSystem::F2fs | FileSystem::Tmpfs | FileSystem::Xfs => errno == Errno::NOSPC,
+        // The smallest nodes are of 4 KiB: 101 bytes of header, 25 and 30 of an item's.
+        FileSystem::Btrfs => bytes + name.len() <= 4096 - 101 - 25 - 30,
+        FileSystem::Ext4 | FileSystem::Overlay => {
+            // A header of 32 bytes, 4 of end, and 16 before each name; names and values are padded to 4 bytes.
+            let entry = |name: usize, value: usize| 16 + name.next_multiple_of(4) + value.next_multiple_of(4);
+            let others: usize = others(fd, name).iter().map(|(name, size)| entry(name.len(), *size)).sum();
+            let block = rustix::fs::fstatvfs(fd).map_or(0, |stat| stat.f_frsize as usize);
+            36 + entry(name.len(), bytes) + others <= block
+        }
+        FileSystem::Fat | FileSystem::Other => false,
+    };
+    !fits && !rustix::fs::fstatvfs(fd).is_ok_and(|stat| stat.f_bavail == 0)
 }
 
 fn is_immutable(fd: BorrowedFd<'_>) -> bool {

@@ -17,8 +17,9 @@ use crate::appraise::{Appraiser, Key};
 use crate::classical::Classical;
 use crate::digest;
 use crate::error::Error;
-use crate::file_id::{FileId, HashAlgorithm};
+use crate::file_id::{FileId, HashAlgorithm, Kind};
 use crate::record::{KeyId, Record, Version};
+use crate::verity;
 
 /// A public key with its id.
 ///
@@ -201,7 +202,29 @@ pub struct Signer {
     own: Appraiser,
     hash: HashAlgorithm,
     version: Version,
+    subject: Subject,
     id_is_derived: bool,
+}
+
+/// What of a file is signed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subject {
+    /// The digest of its bytes: type 3 of the attribute.
+    #[default]
+    Bytes,
+    /// The digest to which fs-verity will hold it once it is enabled with this hash function, blocks of 4 KiB and no salt: type 6.
+    FutureVerity,
+    /// The digest to which fs-verity holds it, where it is enabled: type 6.
+    Verity,
+}
+
+impl Subject {
+    pub(crate) const fn kind(self) -> Kind {
+        match self {
+            Self::Bytes => Kind::File,
+            Self::FutureVerity | Self::Verity => Kind::Verity,
+        }
+    }
 }
 
 enum Private {
@@ -245,7 +268,8 @@ impl Signer {
             Private::Ecdsa(_) if info.algorithm() == KeyAlgorithm::EcP384 => HashAlgorithm::Sha384,
             _ => HashAlgorithm::Sha256,
         };
-        Ok(Self { key, public, own, hash, version: Version::V3, id_is_derived: certificate.is_none() })
+        let id_is_derived = certificate.is_none();
+        Ok(Self { key, public, own, hash, version: Version::V3, subject: Subject::Bytes, id_is_derived })
     }
 
     /// Takes another hash function than SHA-256. ECDSA signs with the one of its curve's size, and no other.
@@ -254,6 +278,9 @@ impl Signer {
     /// [`Error::Key`].
     pub fn set_hash(&mut self, hash: HashAlgorithm) -> Result<(), Error> {
         use HashAlgorithm::{Sha256, Sha384, Sha512};
+        if self.subject != Subject::Bytes && verity::number(hash).is_none() {
+            return Err(Error::VerityHash { hash });
+        }
         match self.key {
             Private::MlDsa(_) if matches!(hash, Sha256 | Sha384 | Sha512) => self.hash = hash,
             Private::Ecdsa(_) if hash == self.hash => {}
@@ -267,6 +294,26 @@ impl Signer {
         Ok(())
     }
 
+    /// Signs another thing of each file than its bytes. Merkle trees are signed in version 3, by the hash functions of fs-verity.
+    ///
+    /// # Errors
+    /// [`Error::Key`]; [`Error::VerityHash`].
+    pub fn set_subject(&mut self, subject: Subject) -> Result<(), Error> {
+        if subject != Subject::Bytes && self.version == Version::V2 {
+            return Err(Error::Key { what: "version 2 does not say that it is of a Merkle tree" });
+        }
+        if subject != Subject::Bytes && verity::number(self.hash).is_none() {
+            return Err(Error::VerityHash { hash: self.hash });
+        }
+        self.subject = subject;
+        Ok(())
+    }
+
+    /// What of each file is signed.
+    pub fn subject(&self) -> Subject {
+        self.subject
+    }
+
     /// Signs by version 2, which kernels before 7.1 read. ML-DSA has none.
     ///
     /// # Errors
@@ -274,6 +321,9 @@ impl Signer {
     pub fn set_version(&mut self, version: Version) -> Result<(), Error> {
         if matches!((&self.key, version), (Private::MlDsa(_), Version::V2)) {
             return Err(Error::ClassicalRules);
+        }
+        if self.subject != Subject::Bytes && version == Version::V2 {
+            return Err(Error::Key { what: "version 2 does not say that it is of a Merkle tree" });
         }
         self.version = version;
         Ok(())

@@ -6,6 +6,7 @@
 //! | `record` | the bytes of the attribute |
 //! | `file_id` | what of a file is signed |
 //! | `appraise`, `classical` | whether a record stands for a file, by the kernel's rules |
+//! | `verity` | digests of files as fs-verity has them |
 //! | `keys` | what signs, what is trusted, and the id by which the kernel finds a key |
 //! | `tree`, `sign`, `verify` | all files of a tree: signed, verified, their signatures moved |
 //! | `beneath`, `walk`, `rules`, `file` | which files these are, opened so that no link leads elsewhere |
@@ -58,6 +59,7 @@ mod rules;
 mod sign;
 mod tree;
 mod verify;
+mod verity;
 mod walk;
 
 pub use appraise::{Appraiser, Key};
@@ -66,7 +68,7 @@ pub use error::Error;
 pub use file_id::{FileId, HashAlgorithm, Kind};
 pub use file_system::{FileSystem, Room};
 pub use kernel::Kernel;
-pub use keys::{Signer, TrustedKey};
+pub use keys::{Signer, Subject, TrustedKey};
 pub use manifest::Manifest;
 pub use record::{KeyId, Record, Version};
 pub use rules::{Patterns, Rules};

@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::file::File;
 use crate::file_id::FileId;
-use crate::keys::Signer;
+use crate::keys::{Signer, Subject};
 use crate::manifest::Line;
 use crate::pipeline;
 use crate::record::Record;
@@ -188,6 +188,9 @@ impl Batch<'_> {
             }
             Err(why) => return Ok(Err(why)),
         };
+        if self.signer.subject() == Subject::Verity && !file.has_verity(self.signer.hash())? {
+            return Err(Error::NoVerity);
+        }
         let value = match self.options.attribute {
             Some(name) => file.attribute(name)?,
             None => None,
@@ -195,7 +198,9 @@ impl Batch<'_> {
         let Some(value) = value else { return Ok(Ok((file, Step::Sign))) };
         let step = match Record::parse(&value) {
             Ok(record) if record.key_id() == self.signer.public().key_id => {
-                let as_now = record.version() == self.signer.version() && record.hash() == self.signer.hash();
+                let as_now = record.version() == self.signer.version()
+                    && record.hash() == self.signer.hash()
+                    && record.kind() == self.signer.subject().kind();
                 if as_now { Step::Check(value) } else { Step::Sign }
             }
             // A bare digest, which IMA writes where it measures: nobody's signature.
@@ -211,10 +216,13 @@ impl Batch<'_> {
     /// same; all others are asked here.
     fn read(&mut self, index: usize, mut file: File, step: &Step) -> Result<Read, Error> {
         let is_stored = self.options.attribute.is_some() || self.options.keep_signatures;
-        let hash = self.signer.hash();
+        let (subject, hash) = (self.signer.subject(), self.signer.hash());
+        if self.options.lines && subject != Subject::Bytes {
+            return Err(Error::Key { what: "a manifest lists digests of bytes, not of Merkle trees" });
+        }
         let id = match step {
-            Step::Sign if is_stored => file.digest_as_read(hash, self.buffer)?,
-            _ => file.digest(hash, self.buffer)?,
+            Step::Sign if is_stored => file.id_as_read(subject.kind(), hash, self.buffer)?,
+            _ => file.id(subject.kind(), hash, self.buffer)?,
         };
         Ok(Read { index, file, id, is_name: false })
     }
@@ -253,7 +261,7 @@ impl Batch<'_> {
     /// Writes the attribute, if the file is still the one that was read; otherwise it is read and signed once more.
     fn store(&mut self, read: &mut Read, mut value: Vec<u8>) -> Result<(Vec<u8>, Signing), Error> {
         if !read.file.is_unchanged()? {
-            read.id = read.file.digest(self.signer.hash(), self.buffer)?;
+            read.id = read.file.id(self.signer.subject().kind(), self.signer.hash(), self.buffer)?;
             value = self.signer.sign(&[read.id]).pop().unwrap_or(Err(Error::Changed))?;
             if !read.file.is_unchanged()? {
                 return Err(Error::Changed);

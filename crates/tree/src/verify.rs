@@ -327,7 +327,7 @@ impl Tree {
         }
         // Once more, for another name of the file may get its signature at the same time.
         for _ in 0..2 {
-            let id = file.digest(record.hash(), buffer)?;
+            let id = file.id(record.kind(), record.hash(), buffer)?;
             appraiser.appraise(&record, &id)?;
             if file.is_unchanged()? {
                 file.set_attribute(attribute, value)?;
@@ -422,7 +422,7 @@ impl Batch<'_> {
         entries
     }
 
-    /// The file's signature and its digest by the hash function that the signature names. A file whose signature nobody can
+    /// The file's signature and its digest, of the kind and by the hash function that the signature names. A file whose signature nobody can
     /// check is not read.
     #[allow(clippy::type_complexity, reason = "three things of one file")]
     fn look(&mut self, path: &[u8]) -> Result<Result<(File, Vec<u8>, FileId), Left>, Error> {
@@ -435,7 +435,7 @@ impl Batch<'_> {
         if !self.appraiser.knows(record.key_id()) {
             return Err(Error::UnknownKey { key_id: record.key_id() });
         }
-        let id = file.digest(record.hash(), self.buffer)?;
+        let id = file.id(record.kind(), record.hash(), self.buffer)?;
         Ok(Ok((file, value, id)))
     }
 }

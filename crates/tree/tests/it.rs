@@ -8,9 +8,12 @@ mod certificates;
 mod faults;
 mod file_systems;
 mod kernels;
+mod last_look;
+mod openssl;
 mod oracle;
 mod races;
 mod trees;
+mod verities;
 mod world;
 
 use sealstone_mldsa::{Context, Level, any};

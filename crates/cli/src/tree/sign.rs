@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use sealstone_tree::manifest::{Header, Writer};
 use sealstone_tree::{
-    Entry, Error as TreeError, FileSystem, Kernel, SECURITY_IMA, SignOptions, Signer, Signing, Tree, USER_IMA,
+    Entry, Error as TreeError, FileSystem, Kernel, SECURITY_IMA, SignOptions, Signer, Signing, Subject, Tree,
+    USER_IMA,
 };
 use serde_json::json;
 
@@ -29,6 +30,27 @@ pub(crate) enum Store {
     UserXattr,
     /// A signed list of all files and their digests, beside the tree
     Manifest,
+}
+
+/// What of a file is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Digest {
+    /// The digest of its bytes
+    File,
+    /// The digest of fs-verity, where that is enabled; other files fail
+    Verity,
+    /// The digest that fs-verity will have, with blocks of 4 KiB and no salt
+    FutureVerity,
+}
+
+impl Digest {
+    fn subject(self) -> Subject {
+        match self {
+            Self::File => Subject::Bytes,
+            Self::FutureVerity => Subject::FutureVerity,
+            Self::Verity => Subject::Verity,
+        }
+    }
 }
 
 /// Options of `tree sign`.
@@ -73,6 +95,9 @@ pub(crate) struct Options {
     /// The hash function of files: sha256 if not given; P-384 keys take sha384
     #[arg(long, value_name = "HASH")]
     hash: Option<Hash>,
+    /// What of each file is signed
+    #[arg(long, value_name = "WHAT", default_value = "file")]
+    digest: Digest,
     /// The version of signatures by P-256 and P-384: 2 for kernels before 7.1
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3))]
     ima_version: Option<u8>,
@@ -97,6 +122,7 @@ struct Plan {
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
     let mut signer = options.signing.load(terminal)?;
     keys::set(&mut signer, options.hash, options.ima_version)?;
+    signer.set_subject(options.digest.subject()).map_err(|cause| usage("the key", &cause))?;
     let tree = options.selection.open()?;
     let plan = plan(options, &signer, &tree, terminal)?;
     let dir = &options.selection.dir;
@@ -216,6 +242,12 @@ fn plan(options: &Options, signer: &Signer, tree: &Tree, terminal: &mut Terminal
             }
         },
     };
+    if to_manifest && options.digest != Digest::File {
+        return Err(Error::usage(
+            "a manifest lists digests of bytes, not those of fs-verity",
+            "--store xattr or user-xattr, and `sealstone tree extract` to take the signatures into a manifest",
+        ));
+    }
     if options.keep_signatures && !to_manifest {
         return Err(Error::usage(
             "--keep-signatures without a manifest to keep them in",

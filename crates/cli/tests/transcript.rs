@@ -60,6 +60,7 @@ transcripts! {
     sign
     signing_key
     tree
+    tree_report
     user
 }
 

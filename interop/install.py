@@ -12,6 +12,7 @@ from pathlib import Path
 from partner import gist
 
 HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent
 PYTHON, NODE, GO, RUST = HERE / "python", HERE / "node", HERE / "go", HERE / "rust"
 GO_JOSE, JAVA, OPENSSL = HERE / "go-jose", HERE / "java", HERE / "openssl"
 GO_TOOLCHAIN = "go1.27.4"  # go-jose's ML-DSA is that of Go's own library, which has it from 1.27 on
@@ -36,6 +37,7 @@ PARTNERS = {
     "openidconnect": ("flows", "rust", None),
     "paho-mqtt": ("messages", "python", "with_paho.py"),
     "cbor2": ("messages", "python", "with_cbor2.py"),
+    "go-cose": ("messages", "go", "bin/gocose"),
 }
 
 
@@ -97,8 +99,14 @@ def node():
     return Command([runtime, "--no-warnings"], NODE, dict(os.environ))
 
 
+def own_sign1():
+    """Our library as a partner: no command of ours has COSE_Sign1 as it is."""
+    run(["cargo", "build", "-q", "--locked", "-p", "sealstone-jose", "--example", "sign1"], ROOT)
+    return Command([ROOT / "target/debug/examples/sign1"], ROOT, dict(os.environ))
+
+
 def go():
-    run(["go", "build", "-o", "bin/", "./filippo", "./circl"], GO)
+    run(["go", "build", "-o", "bin/", "./filippo", "./circl", "./gocose"], GO)
     return Command([], GO, dict(os.environ))
 
 

@@ -29,7 +29,7 @@ def exchange(report, levels, sealstone, carrier, cose, work):
     entry = json.loads((folder / "devices/7.json").read_text())
     ours = {key["level"]: key for key in entry["keys"]}
     theirs = {level: cose.ask("make-key", level=level) for level in levels} if cose else {}
-    keys = [{"id": 1 + i, "level": level, "public": unpadded(b64decode(key["public"]))} for i, (level, key) in enumerate(theirs.items())]
+    keys = [{"id": 1 + i, "level": level, "public": unpadded(bytes.fromhex(key["public"]))} for i, (level, key) in enumerate(theirs.items())]
     (folder / "devices/8.json").write_text(json.dumps({"device": "8", "keys": keys}))
     place = Place(sealstone, folder)
 
@@ -61,7 +61,7 @@ def exchange(report, levels, sealstone, carrier, cose, work):
 def theirs_opens(cose, place, level, key):
     text = next(texts)
     envelope = place.sealed(level, "cose", text)
-    public = b64encode(urlsafe_b64decode(key["public"] + "==")).decode()
+    public = urlsafe_b64decode(key["public"] + "==").hex()
     opened = cose.ask("open", level=level, public=public, topic=TOPIC, envelope=b64encode(envelope).decode())
     expect(b64decode(opened["payload"]).decode(), text)
     expect((opened["key_id"], opened["content_type"]), (key["id"], "text/plain"))

@@ -32,6 +32,12 @@ COMPOSITE_CERTIFICATES = {
     "MLDSA65-Ed25519-SHA512": "ML-DSA-65-Ed25519",
     "MLDSA87-Ed448-SHAKE256": "ML-DSA-87-Ed448",
 }
+# Those for which it makes none: it signs with a key that it is given.
+BORROWED = [
+    "MLDSA44-RSA2048-PSS-SHA256", "MLDSA44-RSA2048-PKCS15-SHA256", "MLDSA65-RSA3072-PSS-SHA512", "MLDSA65-RSA3072-PKCS15-SHA512",
+    "MLDSA65-RSA4096-PSS-SHA512", "MLDSA65-RSA4096-PKCS15-SHA512", "MLDSA65-ECDSA-P384-SHA512", "MLDSA87-RSA3072-PSS-SHA512",
+    "MLDSA87-RSA4096-PSS-SHA512", "MLDSA87-ECDSA-P521-SHA512",
+]  # fmt: skip
 VERBS = {
     "cert": ["make-certificate", "check-certificate", "issue"],
     "csr": ["make-request", "check-request"],
@@ -64,7 +70,10 @@ class Sealstone:
                 self.asks = [*self.asks, *asks]
             else:
                 self._without(f"what `{verb}` does", f"this sealstone has no command {verb}")
-        self.certificates = [*COMPOSITE_CERTIFICATES] if self.composites and "make-certificate" in self.asks else []
+        makes = "make-certificate" in self.asks
+        self.certificates = [*COMPOSITE_CERTIFICATES, *BORROWED] if self.composites and makes else []
+        self.borrows = BORROWED
+        self.roots = ["ES384"] if makes else []
 
     @classmethod
     def find(cls, work):
@@ -139,8 +148,8 @@ class Sealstone:
             raise Broken(f"it found no private key: {said}")
         return {}
 
-    def make_certificate(self, level, subject):
-        key, gate = self._key_file(level)
+    def make_certificate(self, level, subject, key=None):
+        key, gate = (self.file(key), ["--draft"]) if key else self._key_file(level)
         uses = ["--authority", "--key-usage", "digitalSignature,keyCertSign"]  # it signs messages, too
         made = self.run("cert", "new", *gate, *uses, "--key", key, "--subject", subject)
         return {"certificate": made, "private pem": key.read_text()}
@@ -178,7 +187,8 @@ class Sealstone:
 
     def issue(self, request, issuer, issuer_key):
         authority = ["--ca", self.file(issuer), "--key", self.file(issuer_key)]
-        return {"certificate": self.run("cert", "issue", *authority, self.file(request))}
+        gate = ["--draft"] if self.certificates else []
+        return {"certificate": self.run("cert", "issue", *gate, *authority, self.file(request))}
 
     def make_recipient(self, issuer, issuer_key, subject):
         key, public = self.file(""), self.file("")

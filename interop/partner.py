@@ -44,7 +44,8 @@ class Partner:
         self.methods, self.signs = hello.get("methods", []), hello.get("signs", [])
         self.ways, self.id_tokens = hello.get("ways", []), hello.get("id_tokens", [])
         self.judges, self.composites = hello.get("judges", []), hello.get("composites", [])
-        self.certificates = hello.get("certificates", [])
+        self.certificates, self.borrows = hello.get("certificates", []), []
+        self.roots = hello.get("roots", [])
         self.deterministic = hello.get("deterministic", False)
 
     def make_key(self, level, **seed):

@@ -10,6 +10,8 @@ SIGNED = ["CMS, signed attributes", "CMS, without attributes", "CMS, signed attr
 SEALED = ["AES-256-GCM", "AES-256-CBC"]  # in AuthEnvelopedData, in EnvelopedData
 IN_SIGNATURE = -1500  # from the end: inside the signature of every level, which is the last of each structure
 IN_LAST_HALF = -20  # inside the traditional half of a composite signature
+# Roots as they stand today, above ML-DSA.
+ROOTS = {"ES384": "ECDSA on P-384", "RS256": "RSA, PKCS#1 v1.5", "PS256": "RSA-PSS", "PS256, longest salt": "RSA-PSS with the longest salt"}
 KEM_CIPHERTEXT = bytes.fromhex("04820440")  # the OCTET STRING of 1088 bytes that ML-KEM-768 makes
 
 
@@ -33,6 +35,10 @@ def exchange(report, levels, maker, user, direction):
                 request = user.ask("make-request", level=level, subject="CN=interop leaf")["request"]
                 leaf = issued(maker, root, request)
                 check_certificate(user, leaf, root["certificate"], "interop leaf")
+        if can(user, "make-request", "check-certificate"):
+            for root in maker.roots:
+                with row(f"certificate below {ROOTS[root]}"):
+                    below(maker, user, maker.ask("make-certificate", level=root, subject="CN=interop root"), level)
         for form in SIGNED if can(maker, "sign-message") and can(user, "check-message") else []:
             if why := unable(user, level, form):
                 report.limit(partner, direction, form, level, why)
@@ -44,9 +50,21 @@ def exchange(report, levels, maker, user, direction):
                 with row(f"CMS, {cipher} for ML-KEM-768"):
                     check_sealed(maker, user, level, cipher)
     for kind in [kind for kind in maker.certificates if kind in user.certificates]:
-        with report.case(partner, direction, f"composite certificate, {kind}", f"ML-DSA-{kind[5:7]}"):
-            root = maker.ask("make-certificate", level=kind, subject="CN=interop root")
+        level = f"ML-DSA-{kind[5:7]}"
+        with report.case(partner, direction, f"composite certificate, {kind}", level):
+            # Where our command makes no key of a kind, it signs with one of the partner's.
+            key = {"key": user.ask("make-certificate", level=kind, subject="CN=key")["private pem"]} if kind in maker.borrows else {}
+            root = maker.ask("make-certificate", level=kind, subject="CN=interop root", **key)
             check_certificate(user, root["certificate"], root["certificate"], "interop root", IN_LAST_HALF)
+            below(maker, user, root, level, IN_LAST_HALF)
+
+
+def below(maker, user, root, level, *places):
+    """A certificate of ML-DSA below a root of another kind."""
+    request = user.ask("make-request", level=level, subject="CN=interop leaf")["request"]
+    leaf = issued(maker, root, request)
+    # A signature of RSA or ECDSA alone is the end of the structure.
+    check_certificate(user, leaf, root["certificate"], "interop leaf", *(places or [IN_LAST_HALF]))
 
 
 def issued(maker, root, request):

@@ -21,6 +21,7 @@ class Report:
         self._rows = {}  # (partner, engine, direction, subject): {level: Outcome}
         self._skipped, self._broken = [], []
         self._bad_keys = {}  # (partner, engine): {fault: what it says}
+        self._bad_messages = {}  # the same of COSE_Sign1
 
     @contextlib.contextmanager
     def case(self, partner, direction, subject, level):
@@ -44,6 +45,12 @@ class Report:
     def bad_keys(self, partner, verdicts):
         self._bad_keys[label(partner), partner.engine] = verdicts
 
+    def bad_messages(self, partner, verdicts):
+        self._bad_messages[label(partner), partner.engine] = verdicts
+
+    def verdicts(self, partner):
+        return self._bad_messages[label(partner), partner.engine]
+
     def skip(self, name, why):
         self._skipped.append((name, str(why)))
         print(f"skipped: {name}: {why}", flush=True)
@@ -66,6 +73,13 @@ class Report:
         rows = [[who, *(said.get(fault, "-") for fault in COLUMNS)] for (who, _), said in self._bad_keys.items()]
         return markdown(["who", *COLUMNS], rows)
 
+    def messages(self):
+        """One line for each bad message, one column for each who judged it."""
+        faults = next(iter(self._bad_messages.values()), {})
+        rows = [[fault, *(said[fault] for said in self._bad_messages.values())] for fault in faults]
+        who = [name if engine == "its own" else f"{name}, {engine}" for name, engine in self._bad_messages]
+        return markdown(["COSE_Sign1 of ML-DSA-44", *who], rows)
+
     def limits(self):
         """What partners could not do."""
         found = {
@@ -82,7 +96,7 @@ class Report:
 
     def write_docs(self):
         DOCS.parent.mkdir(exist_ok=True)
-        page = {"overview": self.overview(), "faults": self.faults(), "limits": self.limits()}
+        page = {"overview": self.overview(), "faults": self.faults(), "limits": self.limits(), "messages": self.messages()}
         DOCS.write_text(PAGE.format(**page, table=self.table(), totals=self._totals()))
 
     def close(self, require_all):
@@ -128,6 +142,14 @@ read* is said of a form of RFC 9881 that the library refuses even without a faul
 - *mismatch*: seed and expanded key of two keys. *bad tr*, *bad t0*: a bit of that part of the expanded key is changed (RFC 9881 §8.2).
 
 {faults}
+
+## Bad COSE_Sign1
+
+Each has a good signature over what stands in it; the fault is in the structure (RFC 9052 §3, §4.2) or in its CBOR (RFC 8949). go-cose
+takes ML-DSA from elsewhere by its own interface; cbor2 and pyca/cryptography are put together as the RFC alone says, so what
+that column accepts is what CBOR by hand lets through.
+
+{messages}
 
 ## What partners cannot do
 

@@ -1,3 +1,10 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|input: &[u8]| sealstone_fuzz::cose(input));
+use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
+use sealstone_fuzz::mutate::{CBOR, mutate};
+
+fuzz_target!(|input: &[u8]| sealstone_fuzz::cose(input));
+
+fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
+    mutate(CBOR, sealstone_fuzz::CBOR_WORDS, (data, size, max_size, seed), fuzzer_mutate)
+});

@@ -8,10 +8,11 @@ mod cms;
 mod der;
 mod jose;
 mod mqtt;
+pub mod mutate;
 
 pub use cms::cms;
-pub use der::der;
-pub use jose::{cose, jwk, jwks, jws};
+pub use der::{DER_WORDS, der};
+pub use jose::{CBOR_WORDS, JSON_WORDS, cose, jwk, jwks, jws};
 pub use mqtt::{mqtt_command, mqtt_downlink, mqtt_envelope, mqtt_packet};
 
 use sealstone_mldsa::hazmat::sign_mu_with_rnd;

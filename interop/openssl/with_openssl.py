@@ -19,6 +19,15 @@ NOTHING = Path(WORK.name) / "openssl.cnf"
 NOTHING.write_text("")
 AUTHORITY = ["basicConstraints=critical,CA:TRUE", "keyUsage=critical,digitalSignature,keyCertSign", "subjectKeyIdentifier=hash"]
 LEAF = "basicConstraints=critical,CA:FALSE\nkeyUsage=critical,{usage}\nsubjectKeyIdentifier=hash\nauthorityKeyIdentifier=keyid\n"
+# Roots of other kinds: how the key is made, and how it signs.
+PSS = ["-sigopt", "rsa_padding_mode:pss", "-sigopt"]
+RSA = ["-algorithm", "RSA", "-pkeyopt", "rsa_keygen_bits:2048"]
+ROOTS = {
+    "ES384": (["-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-384"], ["-sha384"]),
+    "RS256": (RSA, ["-sha256"]),
+    "PS256": (RSA, ["-sha256", *PSS[:2]]),
+    "PS256, longest salt": (RSA, ["-sha256", *PSS, "rsa_pss_saltlen:max"]),
+}
 PUBLIC_LENGTH = {"ML-DSA-44": 1312, "ML-DSA-65": 1952, "ML-DSA-87": 2592}
 PKCS8 = {"private pem": "seed-only", "private pem (both)": "seed-priv", "private pem (expanded)": "priv-only"}
 
@@ -69,9 +78,10 @@ def check_token(token, level, form, key):
 
 def make_certificate(level, subject):
     with Folder() as folder:
-        openssl("genpkey", "-algorithm", level, "-out", folder / "key")
+        key, how = ROOTS.get(level, (["-algorithm", level], []))
+        openssl("genpkey", *key, "-out", folder / "key")
         extensions = [word for extension in AUTHORITY for word in ("-addext", extension)]
-        made = openssl("req", "-x509", "-new", "-key", folder / "key", "-subj", slashed(subject), "-days", "30", *extensions)
+        made = openssl("req", "-x509", "-new", "-key", folder / "key", "-subj", slashed(subject), "-days", "30", *how, *extensions)
         return {"certificate": made.decode(), "private pem": (folder / "key").read_text()}
 
 
@@ -100,7 +110,18 @@ def issue(request, issuer, issuer_key):
     with Folder() as folder:
         found = folder.put("request", request)
         judged("req", "-in", found, "-verify", "-noout")
-        return {"certificate": certified(folder, issuer, issuer_key, "digitalSignature", "-req", "-in", found)}
+        how = signs(folder.put("of", issuer))
+        return {"certificate": certified(folder, issuer, issuer_key, "digitalSignature", "-req", "-in", found, *how)}
+
+
+def signs(certificate):
+    """How the key of a self-signed certificate signs: as it signed that. ML-DSA knows by itself, ECDSA and PKCS#1 are told the hash."""
+    said = openssl("x509", "-in", certificate, "-noout", "-text").decode()
+    for name, (_, how) in ROOTS.items():
+        mark = {"ES384": "ecdsa-with-SHA384", "RS256": "sha256WithRSAEncryption", "PS256": "Salt Length: 0x20"}.get(name, "Salt Length: 0xDE")
+        if mark in said:
+            return how
+    return []
 
 
 def make_recipient(issuer, issuer_key, subject):
@@ -210,4 +231,4 @@ asks = {
     "check-message": check_message, "seal-message": seal_message, "open-message": open_message,
 }  # fmt: skip
 version = openssl("version").decode().split()[1]
-serve("openssl", "its own", asks, version=version, writes=[*PKCS8, "public pem"], reads=[*PKCS8, "public pem"], judges=["pem"])
+serve("openssl", "its own", asks, version=version, writes=[*PKCS8, "public pem"], reads=[*PKCS8, "public pem"], judges=["pem"], roots=[*ROOTS])

@@ -1,4 +1,4 @@
-"""docs/kernel.md, from a run in which all agreed."""
+"""docs/kernel.md, from a run in which all agreed: the page is of Debian's kernel, and its last part of the small one."""
 
 import datetime
 import hashlib
@@ -52,8 +52,37 @@ Two of the cells that run may surprise, and are here as the kernel has it:
 """
 
 
+SMALL = """
+## The small kernel
+
+The same trial of a kernel that has little else: `make allnoconfig` with the lines of `kernel/config`.
+
+"""
+
+
 def write(path, done, kernel, options):
-    path.write_text("".join([HEAD, facts(done, kernel, options), BEHIND, table(done), LAX, limits(done), costs(done, options)]))
+    page, mark, small = (path.read_text() if path.exists() else "").partition(SMALL)
+    if options.debian or not page:
+        page = "".join([HEAD, facts(done, kernel, options), BEHIND, table(done), LAX, limits(done), costs(done, options)])
+    else:
+        mark, small = SMALL, "".join([facts(done, kernel, options), beside(page, done), *smaller(done, options)])
+    path.write_text(page + mark + small)
+
+
+def smaller(done, options):
+    """Limits and costs, a level lower."""
+    return [part.replace("\n## ", "\n### ") for part in (limits(done), costs(done, options))]
+
+
+def beside(page, done):
+    """What differs from the table of the page, in a column that says what this kernel did."""
+    above = [tuple(cell.strip() for cell in line.split("|")[1:-1]) for line in page.splitlines() if line.startswith("|")]
+    ours = cells(done)
+    different = [row for row in ours if tuple(row) not in above]
+    if not different:
+        return f"\nAll {len(ours)} rows of files came out as above, to the cause that the kernel names.\n"
+    same = len(ours) - len(different)
+    return f"\n{same} rows of files came out as above, to the cause that the kernel names. These are other rows:\n\n" + rows_of(HEADS, different)
 
 
 def facts(done, kernel, options):
@@ -85,13 +114,19 @@ def configuration(kernel, options):
     return f"`kernel/config`; with the version, `{kernel.name.removeprefix('kernel-')}` (image `{image}`)"
 
 
-def table(done):
+HEADS = ["case", "level", "file system", "expected", "got", "the kernel says; why"]
+
+
+def cells(done):
     """One line a case."""
-    lines = [
+    return [
         [row.name, row.level, PLACES[row.place], row.expected, row.got, "; ".join(filter(None, [row.why, row.note]))]
         for row in done.rows
     ]
-    return "\n## Files\n\n" + rows_of(["case", "level", "file system", "expected", "got", "the kernel says; why"], lines)
+
+
+def table(done):
+    return "\n## Files\n\n" + rows_of(HEADS, cells(done))
 
 
 def limits(done):

@@ -51,11 +51,11 @@ struct Keys<P: ParameterSet> {
 
 impl<P: ParameterSet> Keys<P> {
     fn new(operation: &str, level: Level) -> Result<Self, Error> {
-        let private = Box::new(SigningKey::<P>::from_seed(&seed(0)).expand());
+        let private = SigningKey::<P>::from_seed(&seed(0)).expand_boxed();
         let mut private_bytes = vec![0; level.signing_key_len()];
         private.encode(&mut private_bytes)?;
         let public_bytes = private.verifying_key().encode().to_vec();
-        let public = Box::new(VerifyingKey::<P>::decode(&public_bytes)?.expand());
+        let public = VerifyingKey::<P>::decode(&public_bytes)?.expand_boxed();
         let mut signed = Vec::new();
         for number in 0..if operation.starts_with("verify") { SIGNED } else { 0 } {
             signed.push(private.sign(&mut OsRandom, Context::EMPTY, &message(number))?.encode().to_vec());

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
-use sealstone_mldsa::{Context, MU_LEN, Mu, OsRandom, PreHash, any};
+use sealstone_mldsa::{Context, Level, MU_LEN, Mu, OsRandom, PreHash, any};
 use zeroize::Zeroizing;
 
 use crate::buffer::{Input, context, small, text};
@@ -33,7 +33,7 @@ pub(crate) fn generate(py: Python<'_>, level: &str) -> PyResult<SigningKey> {
 #[pyclass(frozen, module = "sealstone")]
 pub(crate) struct SigningKey {
     seed: Option<any::SigningKey>,
-    expanded: Box<any::ExpandedSigningKey>,
+    expanded: any::ExpandedSigningKey,
     public: VerifyingKey,
     /// For tokens: made when first used.
     whole: OnceLock<sealstone_jose::PrivateKey>,
@@ -42,14 +42,14 @@ pub(crate) struct SigningKey {
 
 impl SigningKey {
     fn of_seed(seed: any::SigningKey) -> Result<Self, Failure> {
-        let expanded = Box::new(seed.expand());
+        let expanded = seed.expand();
         let public = VerifyingKey::of(expanded.verifying_key())?;
         Ok(Self { seed: Some(seed), expanded, public, whole: OnceLock::new(), kid: None })
     }
 
     fn of_expanded(expanded: any::ExpandedSigningKey) -> Result<Self, Failure> {
         let public = VerifyingKey::of(expanded.verifying_key())?;
-        Ok(Self { seed: None, expanded: Box::new(expanded), public, whole: OnceLock::new(), kid: None })
+        Ok(Self { seed: None, expanded, public, whole: OnceLock::new(), kid: None })
     }
 
     fn read(py: Python<'_>, encoded: &[u8], form: Option<Form>) -> PyResult<Self> {
@@ -72,6 +72,11 @@ impl SigningKey {
 
     fn seeded(&self) -> Result<&any::SigningKey, Failure> {
         self.seed.as_ref().ok_or_else(|| forms::Refused::NoSeed.into())
+    }
+
+    /// What the key is, for those who expand it themselves.
+    pub(crate) fn level_and_seed(&self) -> Result<(Level, &[u8; 32]), Failure> {
+        Ok((self.public.key.level(), self.seeded()?.seed()))
     }
 
     /// The same key for tokens.
@@ -309,6 +314,11 @@ impl VerifyingKey {
         Ok(py.detach(read)?)
     }
 
+    /// SubjectPublicKeyInfo in DER.
+    pub(crate) fn spki(&self) -> Result<Vec<u8>, Failure> {
+        Ok(forms::write_public(&self.jose, Form::Der)?.to_vec())
+    }
+
     fn hasher(&self, context: &[u8]) -> Result<sealstone_mldsa::MuHasher, Failure> {
         Ok(self.expanded.message(Context::new(context)?))
     }
@@ -508,7 +518,7 @@ pub(crate) fn sign_batch<'py>(
     let mut asked = Vec::with_capacity(jobs.len());
     for (key, message) in &jobs {
         let key = key.get();
-        asked.push((&*key.expanded, key.public.mu_of(message, context)?));
+        asked.push((&key.expanded, key.public.mu_of(message, context)?));
     }
     let answers = py.detach(|| side_by_side::sign(&asked, &mut OsRandom));
     answers.into_iter().map(|answer| Ok(PyBytes::new(py, answer.map_err(Failure::from)?.encode()))).collect()

@@ -4,6 +4,7 @@
 //! Every class is frozen and can be used by any number of threads. What takes time runs without the interpreter's lock.
 
 mod buffer;
+mod entries;
 mod failure;
 #[path = "../../../crates/capi/src/forms.rs"]
 mod forms;
@@ -13,12 +14,15 @@ mod level;
 #[path = "../../../crates/capi/src/side_by_side.rs"]
 mod side_by_side;
 mod stream;
+mod tree;
 
 use pyo3::prelude::*;
 
 /// The native half of `sealstone`. Import that.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::entries::{Entries, Entry};
     #[pymodule_export]
     use super::jose::{JwkSet, jws_sign, jws_verify, jwt_sign, jwt_verify};
     #[pymodule_export]
@@ -27,6 +31,8 @@ mod _native {
     use super::level::{expanded_key_len, public_key_len, self_test, signature_len};
     #[pymodule_export]
     use super::stream::MuHasher;
+    #[pymodule_export]
+    use super::tree::{tree_apply, tree_extract, tree_sign, tree_verify};
 
     use pyo3::prelude::*;
 

@@ -11,12 +11,12 @@ import types
 import pytest
 
 import sealstone
-from sealstone import _errors, _native, files, jws, jwt
+from sealstone import _errors, _native, files, jws, jwt, tree
 
 PROGRAMS = pathlib.Path(__file__).parent / "programs"
 
 
-@pytest.mark.parametrize("module", [sealstone, jwt, jws, files])
+@pytest.mark.parametrize("module", [sealstone, jwt, jws, files, tree])
 def test_the_examples_of_a_module(module):
     tried = doctest.testmod(module, raise_on_error=False)
     assert tried.failed == 0 and tried.attempted > 0
@@ -37,7 +37,7 @@ def test_the_examples_of_the_native_half():
 
 
 def test_everything_public_is_documented():
-    for module in (sealstone, jwt, jws, files):
+    for module in (sealstone, jwt, jws, files, tree):
         for name in module.__all__:
             thing = getattr(module, name)
             if not (inspect.isclass(thing) or callable(thing)):
@@ -73,13 +73,19 @@ def test_every_name_has_a_type():
 def test_a_program_that_uses_the_types(tmp_path):
     good = tmp_path / "good.py"
     good.write_text(
-        "import sealstone\nfrom sealstone import files, jws, jwt\n"
+        "import sealstone\nfrom sealstone import files, jws, jwt, tree\n"
         'key: sealstone.SigningKey = sealstone.generate("ML-DSA-65")\n'
         "signature: bytes = key.sign(bytearray(b'm'), context=memoryview(b'c'))\n"
         "verdicts: list[bool] = sealstone.verify_batch([(key.verifying_key, b'm', signature)])\n"
         "claims: dict[str, object] = jwt.verify(jwt.sign(key, {}), key.verifying_key, jwt.Rules(audience=jwt.ANY))\n"
         "payload: bytes = jws.verify(jws.sign(key, b'x'), sealstone.JwkSet([key.verifying_key])).payload\n"
         "files.verify('letter', key.verifying_key)\n"
+        "files.sign(open('letter', 'rb'), key, signature='letter.sig', deterministic=True)\n"
+        "entries: list[tree.Entry] = tree.sign('usr', key, certificate=b'', store='manifest', rules=tree.Rules(min_size=1))\n"
+        "found = tree.verdicts('usr', [key.verifying_key, 'PEM', bytearray(b'DER')], store='user-xattr')\n"
+        "reasons: list[str | None] = [entry.reason for entry in found]\n"
+        "try: tree.verify('usr', key.verifying_key, manifest='usr.manifest')\n"
+        "except sealstone.BadTree as refused: paths: list[str] = [entry.path for entry in refused.bad]\n"
     )
     bad = tmp_path / "bad.py"
     bad.write_text(
@@ -89,12 +95,13 @@ def test_a_program_that_uses_the_types(tmp_path):
         "key.verifying_key.verify(b'm', None)\n"
         "key.level = 'other'\n"
         "sealstone.nothing\n"
+        "sealstone.tree.sign('usr', key, store='other')\n"
     )
     command = [sys.executable, "-m", "mypy", "--strict", "--cache-dir", os.devnull, "--no-color-output"]
     done = subprocess.run([*command, good], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     done = subprocess.run([*command, bad], capture_output=True, text=True)
-    assert [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line] == ["3", "4", "5", "6"], done.stdout
+    assert [line.split(":")[1] for line in done.stdout.splitlines() if ": error:" in line] == ["3", "4", "5", "6", "7"], done.stdout
 
 
 def test_the_package_itself_is_strict():

@@ -175,6 +175,6 @@ def test_keys_are_equal_by_value(key):
 def test_errors_are_one_family():
     errors = [getattr(sealstone, name) for name in sealstone.__all__]
     errors = [error for error in errors if isinstance(error, type) and issubclass(error, Exception)]
-    assert len(errors) == 15 and all(issubclass(error, sealstone.Error) for error in errors)
+    assert len(errors) == 19 and all(issubclass(error, sealstone.Error) for error in errors)
     assert all(error.__module__ == "sealstone" and error.__doc__ for error in errors)
     sealstone.self_test()

@@ -42,6 +42,27 @@ def test_a_signature_is_not_replaced_by_accident(letter, key):
     assert sorted(path.name for path in letter.parent.iterdir()) == ["letter.bin", "letter.bin.sig"]
 
 
+def test_a_stream(letter, key, tmp_path):
+    with open(letter, "rb") as stream:
+        assert files.sign(stream, key, signature=tmp_path / "s", context=b"c") == tmp_path / "s"
+    files.verify(letter, key.verifying_key, signature=tmp_path / "s", context=b"c")
+    with open(letter, "rb") as stream:
+        files.verify(stream, key.verifying_key, signature=tmp_path / "s", context=b"c")
+        # Read to its end, it is another message.
+        with pytest.raises(sealstone.BadSignature):
+            files.verify(stream, key.verifying_key, signature=tmp_path / "s", context=b"c")
+    with open(letter, "rb") as stream, pytest.raises(ValueError, match="no name"):
+        files.sign(stream, key)
+    with open(letter, encoding="latin-1") as stream, pytest.raises(TypeError):
+        files.sign(stream, key, signature=tmp_path / "text")
+    assert not (tmp_path / "text").exists()
+
+
+def test_without_randomness(letter, key, tmp_path):
+    first, second = (files.sign(letter, key, signature=tmp_path / name, deterministic=True).read_bytes() for name in "ab")
+    assert first == second == key.sign_deterministic(letter.read_bytes())
+
+
 def test_a_signature_of_another_length_is_named(letter, key):
     other = letter.with_name("other.sig")
     other.write_bytes(bytes(100000))
@@ -82,3 +103,12 @@ def test_the_command_and_the_module_agree(letter, key, tmp_path, options):
     letter.with_name("letter.bin.sig").unlink()
     subprocess.run([COMMAND, "sign", "--key", tmp_path / "key.pem", *flags, letter], check=True, stdout=subprocess.DEVNULL)
     files.verify(letter, key.verifying_key, **options)
+    # A stream, to the last byte the same where nothing is random.
+    with open(letter, "rb") as stream:
+        subprocess.run(
+            [COMMAND, "sign", "--key", tmp_path / "key.pem", *flags, "--deterministic", "--out", tmp_path / "theirs", "-"],
+            check=True, stdout=subprocess.DEVNULL, stdin=stream,
+        )  # fmt: skip
+    with open(letter, "rb") as stream:
+        files.sign(stream, key, signature=tmp_path / "ours", deterministic=True, **options)
+    assert (tmp_path / "ours").read_bytes() == (tmp_path / "theirs").read_bytes()

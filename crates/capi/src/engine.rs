@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use sealstone_mldsa::{Context, Error, Level, Mu, Randomness, SEED_LEN, any};
 
 use crate::door::{Buffer, Made, Wiped, bytes, enter, kept, wipe};
-use crate::handle::{Handle, PrivateKey, PublicKey, Vault, behind, free};
+use crate::handle::{Handle, PrivateKey, PublicKey, behind, free};
 use crate::status::{Failure, NAMES, SEALSTONE_NO_SEED};
 
 /// `SEALSTONE_ML_DSA_44` and so on: the numbers of FIPS 204.
@@ -50,7 +50,7 @@ impl Randomness for System {
 impl PrivateKey {
     pub(crate) fn of_seed(seed: any::SigningKey) -> Self {
         Self {
-            expanded: Vault::new(seed.expand()),
+            expanded: seed.expand(),
             seed: Some(seed),
             #[cfg(feature = "jose")]
             jose: OnceLock::new(),
@@ -59,7 +59,7 @@ impl PrivateKey {
 
     pub(crate) fn of_expanded(level: Level, key: &[u8]) -> Result<Self, Error> {
         Ok(Self {
-            expanded: Vault::new(any::ExpandedSigningKey::decode(level, key)?),
+            expanded: any::ExpandedSigningKey::decode(level, key)?,
             seed: None,
             #[cfg(feature = "jose")]
             jose: OnceLock::new(),
@@ -80,7 +80,7 @@ impl PrivateKey {
 impl PublicKey {
     pub(crate) fn of(key: any::VerifyingKey) -> Result<Self, Failure> {
         Ok(Self {
-            expanded: Box::new(key.expand()),
+            expanded: key.expand(),
             #[cfg(feature = "jose")]
             jose: crate::keys::jose_public(&key)?,
             key,

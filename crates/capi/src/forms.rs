@@ -5,6 +5,7 @@ use core::fmt;
 
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey, PublicKey};
 use sealstone_mldsa::Level;
+use sealstone_pki::form::{Form as FileForm, Kind};
 use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo, PublicKeyInfo, Secret, pkcs8, spki};
 use zeroize::Zeroizing;
 
@@ -76,11 +77,10 @@ pub(crate) fn read_private(bytes: &[u8], form: Option<Form>) -> Result<Private, 
     let info = match form.map_or_else(|| recognise(bytes), Ok)? {
         Form::Jwk => return read_private_jwk(text(bytes)?),
         Form::Pem => {
-            let text = text(bytes)?;
-            if text.starts_with("-----BEGIN PUBLIC KEY-----") {
+            if FileForm::of(bytes) == Some(FileForm::Pem(Kind::Spki)) {
                 return Err(Refused::Other("this is a public key, expected a private one".into()));
             }
-            pkcs8::from_pem(text)?
+            pkcs8::from_pem(text(bytes)?)?
         }
         Form::Der => pkcs8::from_der(bytes)?,
     };
@@ -100,13 +100,10 @@ pub(crate) fn read_public(bytes: &[u8], form: Option<Form>) -> Result<PublicKey,
     let info = match form.map_or_else(|| recognise(bytes), Ok)? {
         Form::Jwk => return read_public_jwk(bytes),
         Form::Pem => {
-            let text = text(bytes)?;
-            if text.starts_with("-----BEGIN ")
-                && text.lines().next().is_some_and(|line| line.contains("PRIVATE"))
-            {
+            if matches!(FileForm::of(bytes), Some(FileForm::Pem(kind)) if kind.is_private()) {
                 return Err(Refused::Other("this is a private key, expected a public one".into()));
             }
-            spki::from_pem(text)?
+            spki::from_pem(text(bytes)?)?
         }
         Form::Der => spki::from_der(bytes)?,
     };
@@ -151,12 +148,17 @@ pub(crate) const fn algorithm(level: Level) -> Algorithm {
 }
 
 fn recognise(bytes: &[u8]) -> Result<Form, Refused> {
-    match bytes.trim_ascii_start() {
-        [] => Err(Refused::Other("there is nothing, expected a key".into())),
-        [b'{', ..] => Ok(Form::Jwk),
-        [b'-', ..] => Ok(Form::Pem),
-        _ if bytes.starts_with(&[0x30]) => Ok(Form::Der),
-        _ => Err(Refused::Other("this is no key: it starts like neither JSON, PEM nor DER".into())),
+    match FileForm::of(bytes) {
+        Some(FileForm::Json) => Ok(Form::Jwk),
+        Some(FileForm::Pem(_)) => Ok(Form::Pem),
+        Some(FileForm::Der(_)) => Ok(Form::Der),
+        Some(FileForm::Cose | FileForm::Raw(..)) => {
+            Err(Refused::Other("this is a COSE_Key or a raw key, expected JSON, PEM or DER".into()))
+        }
+        None if bytes.trim_ascii_start().is_empty() => {
+            Err(Refused::Other("there is nothing, expected a key".into()))
+        }
+        None => Err(Refused::Other("this is no key: it starts like neither JSON, PEM nor DER".into())),
     }
 }
 

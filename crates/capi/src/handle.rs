@@ -1,8 +1,7 @@
 //! What stands behind the pointers that C holds. A handle begins with a tag of its kind: a pointer to something else is
 //! refused, and a handle that was freed has lost its tag.
 
-use core::mem::{ManuallyDrop, MaybeUninit};
-use core::ops::Deref;
+use core::mem::MaybeUninit;
 use core::slice;
 use core::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Mutex;
@@ -31,7 +30,7 @@ pub(crate) trait Kind: Send + Sync {
 pub struct PrivateKey {
     /// Where it is known: an expanded key has no way back to its seed.
     pub(crate) seed: Option<any::SigningKey>,
-    pub(crate) expanded: Vault<any::ExpandedSigningKey>,
+    pub(crate) expanded: any::ExpandedSigningKey,
     /// The same for tokens, made when first used; with the key id of a JWK from the start.
     #[cfg(feature = "jose")]
     pub(crate) jose: std::sync::OnceLock<sealstone_jose::PrivateKey>,
@@ -40,7 +39,7 @@ pub struct PrivateKey {
 /// A public key, expanded.
 pub struct PublicKey {
     pub(crate) key: any::VerifyingKey,
-    pub(crate) expanded: Box<any::ExpandedVerifyingKey>,
+    pub(crate) expanded: any::ExpandedVerifyingKey,
     /// The same for tokens, with its key id.
     #[cfg(feature = "jose")]
     pub(crate) jose: sealstone_jose::PublicKey,
@@ -70,36 +69,6 @@ impl<T> Handle<T> {
         T: Kind,
     {
         Self { tag: AtomicU64::new(T::TAG), value }
-    }
-}
-
-/// A box that is wiped from its first byte to its last. Values wipe themselves when they are dropped, but an enum is as large as
-/// its largest variant, and what lay on the stack behind a smaller one was moved into the box with it.
-pub(crate) struct Vault<T>(ManuallyDrop<Box<T>>);
-
-impl<T> Vault<T> {
-    pub(crate) fn new(value: T) -> Self {
-        Self(ManuallyDrop::new(Box::new(value)))
-    }
-}
-
-impl<T> Deref for Vault<T> {
-    type Target = T;
-    fn deref(&self) -> &T {
-        &self.0
-    }
-}
-
-impl<T> Drop for Vault<T> {
-    fn drop(&mut self) {
-        // SAFETY: nobody uses the box after this; what it holds is dropped in its place and not again, for a MaybeUninit drops
-        // nothing; every byte of it can be written.
-        unsafe {
-            let held = Box::into_raw(ManuallyDrop::take(&mut self.0));
-            core::ptr::drop_in_place(held);
-            wipe(slice::from_raw_parts_mut(held.cast::<u8>(), size_of::<T>()));
-            drop(Box::from_raw(held.cast::<MaybeUninit<T>>()));
-        }
     }
 }
 
@@ -133,8 +102,15 @@ pub(crate) unsafe fn free<T: Kind>(handle: *mut Handle<T>) -> Result<(), Failure
     // Whoever frees it a second time, at the same time, finds no tag.
     // SAFETY: a handle of this kind is here, as the line above saw.
     if unsafe { (*handle).tag.swap(0, Ordering::AcqRel) } == T::TAG {
-        // SAFETY: it was made by `Box::into_raw`, and only one call sees its tag go.
-        drop(Vault(unsafe { ManuallyDrop::new(Box::from_raw(handle)) }));
+        // What is behind it wipes its secrets when it is dropped. The block is wiped from its first byte to its last besides: a
+        // value with room to spare holds there what lay on the stack when it was moved.
+        // SAFETY: it was made by `Box::into_raw`, and only one call sees its tag go, so nobody uses it after this; what it holds
+        // is dropped in its place and not again, for a MaybeUninit drops nothing; every byte of it can be written.
+        unsafe {
+            core::ptr::drop_in_place(handle);
+            wipe(slice::from_raw_parts_mut(handle.cast::<u8>(), size_of::<Handle<T>>()));
+            drop(Box::from_raw(handle.cast::<MaybeUninit<Handle<T>>>()));
+        }
     }
     Ok(())
 }

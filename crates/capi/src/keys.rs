@@ -62,7 +62,7 @@ impl PublicKey {
         let found = jose.algorithm().name();
         let level = jose.algorithm().level().ok_or(Refused::NotMlDsa { found })?;
         let key = any::VerifyingKey::decode(level, jose.as_bytes())?;
-        Ok(Self { expanded: Box::new(key.expand()), key, jose })
+        Ok(Self { expanded: key.expand(), key, jose })
     }
 }
 

@@ -86,6 +86,9 @@ impl Error {
             | Error::Tree { hint, .. }
             | Error::Usage { hint, .. } => hint.clone(),
             Error::Token(cause) => token_hint(cause),
+            Error::Jws(sealstone_jose::Error::NotDetached) => {
+                Some("`sealstone jwt verify` checks a token with its payload in it".into())
+            }
             Error::Jws(cause) | Error::TokenRefused(cause) => cause.hint().map(str::to_owned),
             Error::Mqtt(cause) => Some(cause.hint()),
             Error::Engine(_)

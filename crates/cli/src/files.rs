@@ -6,6 +6,7 @@ use std::fs::{self, File, OpenOptions, Permissions};
 use std::io::{self, Read, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use zeroize::Zeroizing;
 
@@ -16,6 +17,9 @@ use crate::terminal::{Safe, Terminal};
 pub(crate) fn shown(path: &Path) -> String {
     Safe(&path.display().to_string()).to_string()
 }
+
+/// Whether somebody has standard input.
+static STDIN_TAKEN: AtomicBool = AtomicBool::new(false);
 
 /// A file to read, or `-` for standard input.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +48,10 @@ impl Source {
             Source::Path(path) => {
                 let file = File::open(path).map_err(|cause| Error::path(path, "read", cause))?;
                 Ok(Box::new(file))
+            }
+            // What is read again is empty: an empty file would be signed, where a file and a password were meant.
+            Source::Stdin if STDIN_TAKEN.swap(true, Ordering::Relaxed) => {
+                Err(Error::usage("two inputs cannot both be standard input", "give one of them by its name"))
             }
             Source::Stdin => Ok(Box::new(io::stdin())),
         }

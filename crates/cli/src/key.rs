@@ -1,7 +1,7 @@
 //! `sealstone key`: make, look at and convert keys.
 
 pub(crate) mod convert;
-mod generate;
+pub(crate) mod generate;
 mod show;
 
 use std::ffi::OsString;
@@ -15,6 +15,7 @@ use crate::files::{Source, Target};
 use crate::key_password;
 use crate::keyfile::Format;
 use crate::keyfile::any::{AnyAlgorithm, AnyKey, Gates};
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 /// The verbs.
@@ -46,6 +47,8 @@ pub(crate) struct Thumbprint {
     #[arg(value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: OsString,
     #[command(flatten)]
+    password: PasswordFile,
+    #[command(flatten)]
     gates: Gates,
     /// In JSON, with the algorithm
     #[arg(long)]
@@ -54,7 +57,7 @@ pub(crate) struct Thumbprint {
 
 pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error> {
     match command {
-        Command::Generate(options) => generate::run(options, terminal),
+        Command::Generate(options) => generate::run(&options, terminal),
         Command::Show(options) => show::run(options, terminal),
         Command::Convert(options) => convert::run(options, terminal),
         Command::Encrypt(options) => key_password::encrypt(&options, terminal),
@@ -64,7 +67,7 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
 }
 
 fn thumbprint(options: Thumbprint, terminal: &mut Terminal) -> Result<(), Error> {
-    let key = AnyKey::load(&Source::from(options.key), options.gates, terminal)?;
+    let key = AnyKey::load(&Source::from(options.key), &options.password, options.gates, terminal)?;
     let public = key.public();
     if options.json {
         terminal.json(&json!({"algorithm": public.algorithm().name(), "thumbprint": public.thumbprint()}))

@@ -1,21 +1,27 @@
-//! Keys as files: which of JWK, PEM, DER, COSE_Key and raw bytes a file is, what it holds, and how a key is written in each.
+//! Keys as files: how they are opened, under a password or not, what they hold, and how a key is written in each form. Which form a
+//! file has, `sealstone_pki::form` recognises.
 
 pub(crate) mod any;
 pub(crate) mod composite;
 mod jwk;
+mod opened;
 pub(crate) mod raw;
+mod standard;
 
 use clap::ValueEnum;
 use sealstone_jose::{Algorithm, PrivateKey, PublicKey, legacy};
 use sealstone_mldsa::{Level, any as engine};
-use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo, PublicKeyInfo, Secret, pkcs8, rsa, spki};
+use sealstone_pki::form::Form;
+use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo, PublicKeyInfo, pkcs8, rsa, spki};
 use zeroize::Zeroizing;
 
 use crate::error::Error;
 use crate::files::Source;
 use crate::keyfile::any::{AnyAlgorithm, AnyKey, Gates};
-use crate::password::{self, PasswordFile};
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
+
+pub(crate) use opened::Opened;
 
 /// Larger than any key in any form, and than a key set of 512 keys.
 const LIMIT: usize = 1 << 20;
@@ -51,17 +57,26 @@ pub(crate) enum Key {
 /// A private key, whole or without its seed.
 pub(crate) enum Private {
     /// An expanded ML-DSA key without its seed: it signs, and has no JWK.
-    Expanded { key: Box<engine::ExpandedSigningKey>, public: PublicKey, encoding: &'static str },
+    Expanded { key: engine::ExpandedSigningKey, public: PublicKey, encoding: &'static str },
     /// A key that can do everything.
     Whole { key: PrivateKey, encoding: &'static str },
 }
 
 impl Key {
-    /// Reads a standard key in any form.
+    /// Reads a standard key in any form, where no option gives a password.
     pub(crate) fn load(source: &Source, terminal: &mut Terminal) -> Result<Self, Error> {
+        Self::unlock(source, &PasswordFile::default(), terminal)
+    }
+
+    /// Reads a standard key in any form.
+    pub(crate) fn unlock(
+        source: &Source,
+        password: &PasswordFile,
+        terminal: &mut Terminal,
+    ) -> Result<Self, Error> {
         const ELSEWHERE: &str =
-            "this command takes standard keys; key, jwk, jwks and jwt take such a one with --draft";
-        match load(source, Gates::default(), ELSEWHERE, terminal)? {
+            "this command takes standard keys; key, jwk, jwks, jws and jwt take such a one with --draft";
+        match load(source, password, Gates::default(), ELSEWHERE, terminal)? {
             AnyKey::Standard(key) => Ok(key),
             AnyKey::Composite { key, .. } => {
                 Err(any::shut(&source.name(), AnyAlgorithm::Composite(key.public().algorithm()), ELSEWHERE))
@@ -87,39 +102,64 @@ impl Key {
 }
 
 /// Reads a key in any form. `elsewhere` is the hint where a gate is shut.
-fn load(source: &Source, gates: Gates, elsewhere: &str, terminal: &mut Terminal) -> Result<AnyKey, Error> {
-    let name = source.name();
-    let bytes = source.read(LIMIT)?;
-    let encrypted = password::is_encrypted(&bytes);
-    let bytes = password::opened(&name, bytes, &PasswordFile::default())?;
-    let key = parse(&name, &bytes, gates, elsewhere, terminal)?;
-    if !encrypted {
-        warn_of_mode(&key, source, terminal);
+fn load(
+    source: &Source,
+    password: &PasswordFile,
+    gates: Gates,
+    elsewhere: &str,
+    terminal: &mut Terminal,
+) -> Result<AnyKey, Error> {
+    let file = Opened::read(source, LIMIT, password)?;
+    let key = parse(&file, gates, elsewhere, terminal)?;
+    if key.is_private() {
+        file.warn_of_mode(source, terminal);
     }
     Ok(key)
 }
 
-/// A private key that others can read is used, and that is said.
-fn warn_of_mode(key: &AnyKey, source: &Source, terminal: &mut Terminal) {
-    if let (true, Some(mode)) = (key.is_private(), source.wide_mode()) {
-        let name = source.name();
-        terminal.warn(
-            format_args!("{name} holds a private key and its mode {mode:04o} lets others in"),
-            &format!("chmod 600 {name}"),
-        );
+/// A key in whichever form it is.
+fn parse(file: &Opened, gates: Gates, elsewhere: &str, terminal: &mut Terminal) -> Result<AnyKey, Error> {
+    let (name, bytes) = (file.name.as_str(), file.bytes.as_slice());
+    let form = match Form::of(bytes) {
+        Some(Form::Json) => return jwk::parse(name, file.text()?, gates, elsewhere, terminal),
+        Some(Form::Raw(algorithm, part)) => {
+            return raw::recognised(name, algorithm, part, bytes).map(AnyKey::Standard);
+        }
+        Some(form) => form,
+        None if bytes.trim_ascii_start().is_empty() => {
+            return Err(Error::key(name, "the file is empty", Some(KINDS)));
+        }
+        None => return Err(raw::unknown(name, bytes)),
+    };
+    match composite::parse(name, bytes)? {
+        Some(key) if gates.draft => Ok(key),
+        Some(key) => Err(any::shut(name, key.public().algorithm(), elsewhere)),
+        None => match form {
+            Form::Pem(kind) => standard::of_pem(name, file.text()?, kind),
+            Form::Der(kind) => standard::of_der(name, bytes, kind),
+            _ => standard::of_cose(name, bytes),
+        }
+        .map(AnyKey::Standard),
     }
 }
 
+const KINDS: &str = "give a key as JWK, PEM or DER, such as `sealstone key generate` writes";
+
 impl Private {
-    /// Reads a private key in any form.
+    /// Reads a private key in any form, where no option gives a password.
     pub(crate) fn load(source: &Source, terminal: &mut Terminal) -> Result<Self, Error> {
-        match Key::load(source, terminal)? {
+        Self::unlock(source, &PasswordFile::default(), terminal)
+    }
+
+    /// Reads a private key in any form.
+    pub(crate) fn unlock(
+        source: &Source,
+        password: &PasswordFile,
+        terminal: &mut Terminal,
+    ) -> Result<Self, Error> {
+        match Key::unlock(source, password, terminal)? {
             Key::Private(private) => Ok(private),
-            Key::Public { .. } => Err(Error::key(
-                &source.name(),
-                "this is a public key, expected a private one",
-                Some("signing takes the file that `sealstone key generate` wrote"),
-            )),
+            Key::Public { .. } => Err(not_private(&source.name())),
         }
     }
 
@@ -150,6 +190,12 @@ impl Private {
         legacy::ExpandedKey::from_bytes(public.level(), &bytes)
             .map_err(|cause| Error::key("the key", &cause, cause.hint()))
     }
+}
+
+/// A public key where something is to be signed.
+pub(crate) fn not_private(name: &str) -> Error {
+    let hint = "signing takes the file that `sealstone key generate` wrote";
+    Error::key(name, "this is a public key, expected a private one", Some(hint))
 }
 
 /// What is to be done with a key that has no seed.
@@ -236,150 +282,6 @@ pub(crate) fn public_bytes(key: &PublicKey, format: Format) -> Result<Vec<u8>, E
     let info = PublicKeyInfo::new(algorithm, key.as_bytes())
         .map_err(|cause| Error::key("the key", &cause, cause.hint()))?;
     Ok(if format == Format::Pem { spki::to_pem(&info).into_bytes() } else { spki::to_der(&info) })
-}
-
-fn parse(
-    name: &str,
-    bytes: &[u8],
-    gates: Gates,
-    elsewhere: &str,
-    terminal: &mut Terminal,
-) -> Result<AnyKey, Error> {
-    if let Some(key) = raw::recognised(name, bytes)? {
-        return Ok(AnyKey::Standard(key));
-    }
-    match bytes.trim_ascii_start() {
-        [] => Err(Error::key(name, "the file is empty", Some(KINDS))),
-        [b'{', ..] => jwk::parse(name, text(name, bytes)?, gates, elsewhere, terminal),
-        [first @ (b'-' | 0x30 | 0xa0..=0xbf), ..] => match composite::parse(name, bytes)? {
-            Some(key) if gates.draft => Ok(key),
-            Some(key) => Err(any::shut(name, key.public().algorithm(), elsewhere)),
-            None => match first {
-                b'-' => parse_pem(name, bytes),
-                0x30 => parse_der(name, bytes),
-                // A map of CBOR, RFC 8949 §3.1.
-                _ => parse_cose(name, bytes),
-            }
-            .map(AnyKey::Standard),
-        },
-        _ => Err(raw::unknown(name, bytes)),
-    }
-}
-
-const KINDS: &str = "give a key as JWK, PEM or DER, such as `sealstone key generate` writes";
-
-fn parse_pem(name: &str, bytes: &[u8]) -> Result<Key, Error> {
-    let text = text(name, bytes)?;
-    if text.starts_with("-----BEGIN PUBLIC KEY-----") {
-        match rsa::public_from_pem(text) {
-            Ok(key) => public_rsa(name, &key, "SPKI in PEM"),
-            Err(_) => public(name, spki::from_pem(text), "SPKI in PEM"),
-        }
-    } else {
-        let encoding = match text.split_at_checked(20) {
-            Some(("-----BEGIN EC PRIVAT", _)) => "SEC 1 in PEM",
-            Some(("-----BEGIN RSA PRIVA", _)) => "PKCS#1 in PEM",
-            _ => "PKCS#8 in PEM",
-        };
-        match rsa::private_from_pem(text) {
-            Ok(key) => private_rsa(name, &key, encoding),
-            Err(_) => private(name, pkcs8::from_pem(text), encoding),
-        }
-    }
-}
-
-/// The kinds differ in what comes first: an algorithm in SPKI, a version in the others, and then an algorithm in
-/// PKCS#8 or the key in SEC 1.
-fn parse_der(name: &str, bytes: &[u8]) -> Result<Key, Error> {
-    let long_form = bytes.get(1).is_some_and(|length| length & 0x80 != 0);
-    let header = 2 + if long_form { usize::from(bytes[1] & 0x7f) } else { 0 };
-    let refused = |cause: sealstone_pki::Error| Error::key(name, &cause, cause.hint());
-    match bytes.get(header..header.saturating_add(4)) {
-        Some([0x30, ..]) if rsa::is_rsa(bytes) => {
-            public_rsa(name, &rsa::public_from_der(bytes).map_err(refused)?, "SPKI in DER")
-        }
-        Some([0x30, ..]) => public(name, spki::from_der(bytes), "SPKI in DER"),
-        Some([0x02, 0x01, 0x01, 0x04]) => private(name, pkcs8::from_sec1_der(bytes), "SEC 1 in DER"),
-        _ if rsa::is_rsa(bytes) => {
-            private_rsa(name, &rsa::private_from_der(bytes).map_err(refused)?, "PKCS#8 in DER")
-        }
-        _ => private(name, pkcs8::from_der(bytes), "PKCS#8 in DER"),
-    }
-}
-
-fn parse_cose(name: &str, bytes: &[u8]) -> Result<Key, Error> {
-    let refused = |cause: sealstone_jose::Error| Error::key(name, &cause, cause.hint());
-    match PublicKey::from_cose(bytes) {
-        Ok(key) => Ok(Key::Public { key, encoding: "COSE_Key" }),
-        Err(sealstone_jose::Error::PrivateMember { .. }) => {
-            let key = PrivateKey::from_cose(bytes).map_err(refused)?;
-            Ok(Key::Private(Private::Whole { key, encoding: "COSE_Key" }))
-        }
-        Err(cause) => Err(refused(cause)),
-    }
-}
-
-fn public(
-    name: &str,
-    read: Result<PublicKeyInfo, sealstone_pki::Error>,
-    encoding: &'static str,
-) -> Result<Key, Error> {
-    let info = read.map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    let key = PublicKey::from_public(jose_algorithm(info.algorithm()), info.key())
-        .map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    Ok(Key::Public { key, encoding })
-}
-
-/// A key in DER does not say for which padding it is; RS256 is what a JWK without `alg` means, too.
-fn public_rsa(name: &str, key: &[u8], encoding: &'static str) -> Result<Key, Error> {
-    let key = PublicKey::from_public(Algorithm::Rs256, key)
-        .map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    Ok(Key::Public { key, encoding })
-}
-
-fn private_rsa(name: &str, key: &[u8], encoding: &'static str) -> Result<Key, Error> {
-    let key = PrivateKey::from_secret(Algorithm::Rs256, key)
-        .map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    Ok(Key::Private(Private::Whole { key, encoding }))
-}
-
-fn private(
-    name: &str,
-    read: Result<PrivateKeyInfo, sealstone_pki::Error>,
-    encoding: &'static str,
-) -> Result<Key, Error> {
-    let info = read.map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    let refused = |cause: sealstone_jose::Error| Error::key(name, &cause, cause.hint());
-    if let (KeyAlgorithm::MlDsa(level), Secret::MlDsaExpanded(sk)) = (info.algorithm(), info.secret()) {
-        let encoding = if encoding.ends_with("PEM") {
-            "PKCS#8 in PEM, expandedKey only"
-        } else {
-            "PKCS#8 in DER, expandedKey only"
-        };
-        return expanded(name, level, sk, encoding);
-    }
-    let secret = info.raw().map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    let algorithm = jose_algorithm(info.algorithm());
-    let key = match info.public() {
-        // Also where the format's crate cannot compare the halves: on elliptic curves.
-        Some(public) => PrivateKey::from_secret_and_public(algorithm, secret, public),
-        None => PrivateKey::from_secret(algorithm, secret),
-    };
-    Ok(Key::Private(Private::Whole { key: key.map_err(refused)?, encoding }))
-}
-
-/// A key without its seed.
-fn expanded(name: &str, level: Level, sk: &[u8], encoding: &'static str) -> Result<Key, Error> {
-    let key = engine::ExpandedSigningKey::decode(level, sk).map_err(|cause| Error::key(name, cause, None))?;
-    let public =
-        PublicKey::from_public(jose_algorithm(KeyAlgorithm::MlDsa(level)), key.verifying_key().encode())
-            .map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    Ok(Key::Private(Private::Expanded { key: Box::new(key), public, encoding }))
-}
-
-fn text<'b>(name: &str, bytes: &'b [u8]) -> Result<&'b str, Error> {
-    std::str::from_utf8(bytes)
-        .map_err(|at| Error::key(name, format_args!("bad UTF-8 at byte {}", at.valid_up_to()), Some(KINDS)))
 }
 
 /// A key in DER does not say how it calls Ed25519; RFC 8037's name is the one that every reader knows.

@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::files::{Readers, Source, Target, shown};
 use crate::keyfile::{Key, Private, verifying_key};
 use crate::message::{MessageOptions, refused};
+use crate::password::PasswordFile;
 use crate::terminal::{DIM, Terminal, grouped};
 
 /// Options of `sign`.
@@ -35,6 +36,8 @@ pub(crate) struct Options {
     /// The private key: PEM, DER or JWK (with --compute-mu the public key is enough)
     #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: OsString,
+    #[command(flatten)]
+    password: PasswordFile,
     /// Where the signature goes: FILE.sig if not given; - is standard output
     #[arg(long, value_name = "SIGNATURE", value_parser = clap::value_parser!(OsString))]
     out: Option<OsString>,
@@ -79,7 +82,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         ));
     }
     out.check(options.force)?;
-    let private = Private::load(&key, terminal)?;
+    let private = Private::unlock(&key, &options.password, terminal)?;
     let signature = match expanded(&private)? {
         Some(key) => ml_dsa(options, key.as_ref(), &file)?,
         None => classical(options, &private, &key, &file)?,
@@ -121,7 +124,7 @@ fn classical(options: &Options, private: &Private, key: &Source, file: &Source) 
 }
 
 fn compute_mu(options: &Options, file: &Source, key: &Source, terminal: &mut Terminal) -> Result<(), Error> {
-    let key = Key::load(key, terminal)?;
+    let key = Key::unlock(key, &options.password, terminal)?;
     let public: &PublicKey = key.public();
     let Some(verifying) = verifying_key(public) else { return Err(refused("--compute-mu", public)) };
     let mu = options.message.mu(&verifying, file)?;
@@ -141,7 +144,7 @@ fn expanded(private: &Private) -> Result<Option<Expanded<'_>>, Error> {
         Private::Whole { key, .. } => match key.algorithm().level() {
             Some(level) => {
                 let seed = any::SigningKey::try_from_seed(level, &key.secret()).map_err(Error::Engine)?;
-                Ok(Some(Expanded::Made(Box::new(seed.expand()))))
+                Ok(Some(Expanded::Made(seed.expand())))
             }
             None => Ok(None),
         },
@@ -150,7 +153,7 @@ fn expanded(private: &Private) -> Result<Option<Expanded<'_>>, Error> {
 
 enum Expanded<'k> {
     Given(&'k any::ExpandedSigningKey),
-    Made(Box<any::ExpandedSigningKey>),
+    Made(any::ExpandedSigningKey),
 }
 
 impl AsRef<any::ExpandedSigningKey> for Expanded<'_> {

@@ -11,6 +11,7 @@ use crate::error::Error;
 use crate::files::Source;
 use crate::keyfile::{Key, verifying_key};
 use crate::message::MessageOptions;
+use crate::password::PasswordFile;
 use crate::sign::signature_path;
 use crate::terminal::{DIM, GOOD, Terminal};
 
@@ -35,6 +36,8 @@ pub(crate) struct Options {
     /// The public key: PEM, DER or JWK
     #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: OsString,
+    #[command(flatten)]
+    password: PasswordFile,
     /// The signature: FILE.sig if not given
     #[arg(long, value_name = "SIGNATURE", value_parser = clap::value_parser!(OsString))]
     signature: Option<OsString>,
@@ -60,7 +63,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     if [&file, &key, &signature].into_iter().filter(|source| **source == Source::Stdin).count() > 1 {
         return Err(Error::usage("two inputs cannot both be standard input", "give one of them by its name"));
     }
-    let key = Key::load(&key, terminal)?;
+    let key = Key::unlock(&key, &options.password, terminal)?;
     let public = key.public();
     let bytes = signature.read(LIMIT)?;
     let done = check(options, public, &file, &signature, &bytes);

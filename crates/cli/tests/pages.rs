@@ -7,6 +7,8 @@
 //! - A fence ```` ```text ```` behind it, with nothing between but blank lines, is what must come out: standard output and standard
 //!   error as a terminal mixes them, then the exit code as `[1]` if it is not 0. `[..]` stands for any text within a line, `...` on a
 //!   line of its own for any lines. Without such a fence the output is nobody's business.
+//! - A fence ```` ```sh root ```` needs root, and disks in files that can be mounted. Where there is none it is left out, aloud, with
+//!   what must come out of it.
 //! - A line of a table runs, too: each `` `sealstone ...` `` in it is given to `sh` in the same directory and must end well (`\|` is
 //!   a pipe).
 //! - What cannot run in a test (another machine, a network, a terminal) stands in a fence of another kind, such as
@@ -17,6 +19,7 @@
 
 use std::fmt::Write as _;
 use std::fs;
+use std::io::Write as _;
 
 use crate::transcript::{Shell, matches};
 
@@ -37,13 +40,19 @@ pages! {
     cms
     from_jwt_pq
     jose
+    tree_tutorial
 }
 
 fn run(name: &str) {
     let path = format!("{DOCS}/{name}.md");
     let page = fs::read_to_string(&path).unwrap();
     let shell = Shell::empty();
-    let (said, wrong, ran) = follow(&page, &shell);
+    let may_mount = page.contains(ROOT) && mounts(&shell);
+    let (said, wrong, ran) = follow(&page, &shell, may_mount);
+    // What a page that broke off left mounted.
+    shell.run(
+        r#"awk -v here="$PWD/" 'index($2, here) == 1 { print $2 }' /proc/mounts | xargs -r -n 1 umount"#,
+    );
     if std::env::var_os("PAGES").is_some_and(|mode| mode == "write") {
         fs::write(&path, said).unwrap();
     }
@@ -52,7 +61,7 @@ fn run(name: &str) {
 }
 
 /// The page as it would be true, what was not, and how many commands were run.
-fn follow(page: &str, shell: &Shell) -> (String, String, usize) {
+fn follow(page: &str, shell: &Shell, may_mount: bool) -> (String, String, usize) {
     let (mut said, mut wrong, mut ran) = (String::new(), String::new(), 0);
     for piece in pieces(page) {
         match piece {
@@ -66,14 +75,20 @@ fn follow(page: &str, shell: &Shell) -> (String, String, usize) {
                 }
                 writeln!(said, "{line}").unwrap();
             }
-            Piece::Command { script, between, expected } => {
+            Piece::Command { fence, script, between, expected } if fence == ROOT && !may_mount => {
+                let expected =
+                    expected.map(|lines| lines.iter().map(|line| format!("{line}\n")).collect::<String>());
+                let shown = expected.map_or(String::new(), |text| format!("{between}```text\n{text}```\n"));
+                write!(said, "{fence}\n{script}```\n{shown}").unwrap();
+            }
+            Piece::Command { fence, script, between, expected } => {
                 ran += 1;
                 let found = shell.run(&format!("exec 2>&1\n{script}"));
                 let good = match &expected {
                     Some(expected) => matches(expected, &found),
                     None => !ended_badly(&found),
                 };
-                write!(said, "```sh\n{script}```\n").unwrap();
+                write!(said, "{fence}\n{script}```\n").unwrap();
                 if !good {
                     let expected = expected.as_ref().map_or("a good end".into(), |lines| lines.join("\n"));
                     let found = found.join("\n");
@@ -90,6 +105,26 @@ fn follow(page: &str, shell: &Shell) -> (String, String, usize) {
     (said, wrong, ran)
 }
 
+/// A fence of commands for root.
+const ROOT: &str = "```sh root";
+
+/// Whether a disk in a file can be mounted here, which is said aloud if not.
+fn mounts(shell: &Shell) -> bool {
+    let tried = shell.run(
+        "mkdir tmp/try && truncate -s 8M tmp/try.img && mke2fs -q -t ext4 tmp/try.img && mount -o loop tmp/try.img tmp/try && umount tmp/try",
+    );
+    if ended_badly(&tried) {
+        // Past what the runner of tests catches and does not show.
+        let _ = writeln!(
+            std::io::stderr(),
+            "skipped: what needs root and a disk in a file: {}",
+            tried.join("; ")
+        );
+        return false;
+    }
+    true
+}
+
 /// Whether the last line is an exit code.
 fn ended_badly(found: &[String]) -> bool {
     let code = found.last().and_then(|last| last.strip_prefix('[')?.strip_suffix(']'));
@@ -99,7 +134,7 @@ fn ended_badly(found: &[String]) -> bool {
 /// A page is prose, line by line, and commands with what must come out of them.
 enum Piece {
     Prose(String),
-    Command { script: String, between: String, expected: Option<Vec<String>> },
+    Command { fence: String, script: String, between: String, expected: Option<Vec<String>> },
 }
 
 fn pieces(page: &str) -> Vec<Piece> {
@@ -111,7 +146,7 @@ fn pieces(page: &str) -> Vec<Piece> {
             continue;
         }
         let inside: Vec<&str> = lines.by_ref().take_while(|line| !line.starts_with("```")).collect();
-        if line != "```sh" {
+        if line != "```sh" && line != ROOT {
             // Not a table, whatever it looks like.
             let block =
                 format!("{line}\n{}```", inside.iter().map(|line| format!("{line}\n")).collect::<String>());
@@ -129,7 +164,7 @@ fn pieces(page: &str) -> Vec<Piece> {
             text.map(str::to_owned).collect::<Vec<_>>()
         });
         let blank = if expected.is_none() { between.len() } else { 0 };
-        pieces.push(Piece::Command { script, between, expected });
+        pieces.push(Piece::Command { fence: line.to_owned(), script, between, expected });
         pieces.extend((0..blank).map(|_| Piece::Prose(String::new())));
     }
     pieces
@@ -182,17 +217,23 @@ cat version
 sealstone [..]
 ```
 ";
-    let (said, wrong, ran) = follow(page, &shell);
+    let (said, wrong, ran) = follow(page, &shell, true);
     assert_eq!((said.as_str(), wrong.as_str(), ran), (page, "", 4));
 
     let lie = page.replace("one\ntwo\n[3]", "one\n[3]");
-    let (said, wrong, _) = follow(&lie, &shell);
+    let (said, wrong, _) = follow(&lie, &shell, true);
     assert_eq!(said.replace("tmp\nversion", "tmp"), page, "what came out takes the lie's place");
     assert!(wrong.contains("--- expected\none\n[3]\n--- found\none\ntwo\n[3]"), "{wrong}");
 
     for failing in ["```sh\nfalse\n```\n", "| `sealstone nonsense` |\n"] {
-        let (said, wrong, ran) = follow(failing, &shell);
+        let (said, wrong, ran) = follow(failing, &shell, true);
         assert!(!wrong.is_empty(), "{failing}");
         assert_eq!((said.as_str(), ran), (failing, 1));
     }
+
+    let for_root = "```sh root\nexit 4\n```\n\n```text\nnothing of it\n```\n";
+    let (said, wrong, ran) = follow(for_root, &shell, false);
+    assert_eq!((said.as_str(), wrong.as_str(), ran), (for_root, "", 0), "left as it is");
+    let (said, wrong, _) = follow(for_root, &shell, true);
+    assert!(said.contains("[4]") && !wrong.is_empty(), "{said}");
 }

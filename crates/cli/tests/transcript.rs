@@ -50,12 +50,14 @@ transcripts! {
     jwk
     jwks
     jws
+    jws_composite
     jwt
     key
     legacy
     mqtt
     mqtt_audit
     mqtt_simulate
+    password
     quickstart
     sign
     signing_key

@@ -8,10 +8,22 @@ use sealstone_mldsa::Level;
 /// A pair of an ML-DSA level and a classical algorithm.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
+    /// id-MLDSA44-RSA2048-PSS-SHA256; JOSE has no name for it.
+    MlDsa44Rsa2048Pss,
+    /// id-MLDSA44-RSA2048-PKCS15-SHA256; JOSE has no name for it.
+    MlDsa44Rsa2048Pkcs15,
     /// `ML-DSA-44-Ed25519`, id-MLDSA44-Ed25519-SHA512.
     MlDsa44Ed25519,
     /// `ML-DSA-44-ES256`, id-MLDSA44-ECDSA-P256-SHA256.
     MlDsa44EcdsaP256,
+    /// id-MLDSA65-RSA3072-PSS-SHA512; JOSE has no name for it.
+    MlDsa65Rsa3072Pss,
+    /// id-MLDSA65-RSA3072-PKCS15-SHA512; JOSE has no name for it.
+    MlDsa65Rsa3072Pkcs15,
+    /// id-MLDSA65-RSA4096-PSS-SHA512; JOSE has no name for it.
+    MlDsa65Rsa4096Pss,
+    /// id-MLDSA65-RSA4096-PKCS15-SHA512; JOSE has no name for it.
+    MlDsa65Rsa4096Pkcs15,
     /// `ML-DSA-65-ES256`, id-MLDSA65-ECDSA-P256-SHA512.
     MlDsa65EcdsaP256,
     /// id-MLDSA65-ECDSA-P384-SHA512; JOSE has no name for it.
@@ -22,6 +34,10 @@ pub enum Algorithm {
     MlDsa87EcdsaP384,
     /// `ML-DSA-87-Ed448`, id-MLDSA87-Ed448-SHAKE256.
     MlDsa87Ed448,
+    /// id-MLDSA87-RSA3072-PSS-SHA512; JOSE has no name for it.
+    MlDsa87Rsa3072Pss,
+    /// id-MLDSA87-RSA4096-PSS-SHA512; JOSE has no name for it.
+    MlDsa87Rsa4096Pss,
     /// id-MLDSA87-ECDSA-P521-SHA512; JOSE has no name for it.
     MlDsa87EcdsaP521,
 }
@@ -32,6 +48,7 @@ pub(crate) enum Classical {
     Ec(Curve),
     Ed25519,
     Ed448,
+    Rsa(Modulus, Padding),
 }
 
 /// A curve, with the hash that goes with it: SHA-256, SHA-384, SHA-512.
@@ -40,6 +57,21 @@ pub(crate) enum Curve {
     P256,
     P384,
     P521,
+}
+
+/// Bits of an RSA key's modulus, and the hash that goes with it: SHA-256, SHA-256, SHA-384.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Modulus {
+    Rsa2048,
+    Rsa3072,
+    Rsa4096,
+}
+
+/// How RSA signs, RFC 8017: PSS with MGF1 over the modulus' hash and a salt of its length, or PKCS#1 v1.5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Padding {
+    Pss,
+    Pkcs15,
 }
 
 /// What a message is hashed with before it is signed: 32, 64 and 64 bytes.
@@ -52,20 +84,36 @@ pub(crate) enum PreHash {
 
 impl Algorithm {
     /// Every algorithm, in the order of their object identifiers.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 16] = [
+        Self::MlDsa44Rsa2048Pss,
+        Self::MlDsa44Rsa2048Pkcs15,
         Self::MlDsa44Ed25519,
         Self::MlDsa44EcdsaP256,
+        Self::MlDsa65Rsa3072Pss,
+        Self::MlDsa65Rsa3072Pkcs15,
+        Self::MlDsa65Rsa4096Pss,
+        Self::MlDsa65Rsa4096Pkcs15,
         Self::MlDsa65EcdsaP256,
         Self::MlDsa65EcdsaP384,
         Self::MlDsa65Ed25519,
         Self::MlDsa87EcdsaP384,
         Self::MlDsa87Ed448,
+        Self::MlDsa87Rsa3072Pss,
+        Self::MlDsa87Rsa4096Pss,
         Self::MlDsa87EcdsaP521,
     ];
 
     /// The name of the LAMPS draft, without its `id-`.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::MlDsa44Rsa2048Pss => "MLDSA44-RSA2048-PSS-SHA256",
+            Self::MlDsa44Rsa2048Pkcs15 => "MLDSA44-RSA2048-PKCS15-SHA256",
+            Self::MlDsa65Rsa3072Pss => "MLDSA65-RSA3072-PSS-SHA512",
+            Self::MlDsa65Rsa3072Pkcs15 => "MLDSA65-RSA3072-PKCS15-SHA512",
+            Self::MlDsa65Rsa4096Pss => "MLDSA65-RSA4096-PSS-SHA512",
+            Self::MlDsa65Rsa4096Pkcs15 => "MLDSA65-RSA4096-PKCS15-SHA512",
+            Self::MlDsa87Rsa3072Pss => "MLDSA87-RSA3072-PSS-SHA512",
+            Self::MlDsa87Rsa4096Pss => "MLDSA87-RSA4096-PSS-SHA512",
             Self::MlDsa44Ed25519 => "MLDSA44-Ed25519-SHA512",
             Self::MlDsa44EcdsaP256 => "MLDSA44-ECDSA-P256-SHA256",
             Self::MlDsa65EcdsaP256 => "MLDSA65-ECDSA-P256-SHA512",
@@ -86,13 +134,21 @@ impl Algorithm {
             Self::MlDsa65Ed25519 => Some("ML-DSA-65-Ed25519"),
             Self::MlDsa87EcdsaP384 => Some("ML-DSA-87-ES384"),
             Self::MlDsa87Ed448 => Some("ML-DSA-87-Ed448"),
-            Self::MlDsa65EcdsaP384 | Self::MlDsa87EcdsaP521 => None,
+            _ => None,
         }
     }
 
     /// The last arc of the object identifier 1.3.6.1.5.5.7.6.n.
     pub const fn oid_arc(self) -> u8 {
         match self {
+            Self::MlDsa44Rsa2048Pss => 37,
+            Self::MlDsa44Rsa2048Pkcs15 => 38,
+            Self::MlDsa65Rsa3072Pss => 41,
+            Self::MlDsa65Rsa3072Pkcs15 => 42,
+            Self::MlDsa65Rsa4096Pss => 43,
+            Self::MlDsa65Rsa4096Pkcs15 => 44,
+            Self::MlDsa87Rsa3072Pss => 52,
+            Self::MlDsa87Rsa4096Pss => 53,
             Self::MlDsa44Ed25519 => 39,
             Self::MlDsa44EcdsaP256 => 40,
             Self::MlDsa65EcdsaP256 => 45,
@@ -107,9 +163,22 @@ impl Algorithm {
     /// The ML-DSA parameter set.
     pub const fn level(self) -> Level {
         match self {
-            Self::MlDsa44Ed25519 | Self::MlDsa44EcdsaP256 => Level::MlDsa44,
-            Self::MlDsa65EcdsaP256 | Self::MlDsa65EcdsaP384 | Self::MlDsa65Ed25519 => Level::MlDsa65,
-            Self::MlDsa87EcdsaP384 | Self::MlDsa87Ed448 | Self::MlDsa87EcdsaP521 => Level::MlDsa87,
+            Self::MlDsa44Rsa2048Pss
+            | Self::MlDsa44Rsa2048Pkcs15
+            | Self::MlDsa44Ed25519
+            | Self::MlDsa44EcdsaP256 => Level::MlDsa44,
+            Self::MlDsa65Rsa3072Pss
+            | Self::MlDsa65Rsa3072Pkcs15
+            | Self::MlDsa65Rsa4096Pss
+            | Self::MlDsa65Rsa4096Pkcs15
+            | Self::MlDsa65EcdsaP256
+            | Self::MlDsa65EcdsaP384
+            | Self::MlDsa65Ed25519 => Level::MlDsa65,
+            Self::MlDsa87EcdsaP384
+            | Self::MlDsa87Ed448
+            | Self::MlDsa87Rsa3072Pss
+            | Self::MlDsa87Rsa4096Pss
+            | Self::MlDsa87EcdsaP521 => Level::MlDsa87,
         }
     }
 
@@ -118,7 +187,8 @@ impl Algorithm {
         self.level().verifying_key_len() + self.classical().public_len()
     }
 
-    /// Bytes of a private key: the ML-DSA seed, and the classical key as the drafts write it.
+    /// Bytes of a private key: the ML-DSA seed, and the classical key as the drafts write it. With RSA the length varies by some
+    /// bytes, and this is the most.
     pub const fn secret_len(self) -> usize {
         sealstone_mldsa::SEED_LEN + self.classical().secret_len()
     }
@@ -140,6 +210,14 @@ impl Algorithm {
 
     pub(crate) const fn label(self) -> &'static str {
         match self {
+            Self::MlDsa44Rsa2048Pss => "COMPSIG-MLDSA44-RSA2048-PSS-SHA256",
+            Self::MlDsa44Rsa2048Pkcs15 => "COMPSIG-MLDSA44-RSA2048-PKCS15-SHA256",
+            Self::MlDsa65Rsa3072Pss => "COMPSIG-MLDSA65-RSA3072-PSS-SHA512",
+            Self::MlDsa65Rsa3072Pkcs15 => "COMPSIG-MLDSA65-RSA3072-PKCS15-SHA512",
+            Self::MlDsa65Rsa4096Pss => "COMPSIG-MLDSA65-RSA4096-PSS-SHA512",
+            Self::MlDsa65Rsa4096Pkcs15 => "COMPSIG-MLDSA65-RSA4096-PKCS15-SHA512",
+            Self::MlDsa87Rsa3072Pss => "COMPSIG-MLDSA87-RSA3072-PSS-SHA512",
+            Self::MlDsa87Rsa4096Pss => "COMPSIG-MLDSA87-RSA4096-PSS-SHA512",
             Self::MlDsa44Ed25519 => "COMPSIG-MLDSA44-Ed25519-SHA512",
             Self::MlDsa44EcdsaP256 => "COMPSIG-MLDSA44-ECDSA-P256-SHA256",
             Self::MlDsa65EcdsaP256 => "COMPSIG-MLDSA65-ECDSA-P256-SHA512",
@@ -158,12 +236,22 @@ impl Algorithm {
             Self::MlDsa65EcdsaP384 | Self::MlDsa87EcdsaP384 => Classical::Ec(Curve::P384),
             Self::MlDsa87EcdsaP521 => Classical::Ec(Curve::P521),
             Self::MlDsa87Ed448 => Classical::Ed448,
+            Self::MlDsa44Rsa2048Pss => Classical::Rsa(Modulus::Rsa2048, Padding::Pss),
+            Self::MlDsa44Rsa2048Pkcs15 => Classical::Rsa(Modulus::Rsa2048, Padding::Pkcs15),
+            Self::MlDsa65Rsa3072Pss | Self::MlDsa87Rsa3072Pss => {
+                Classical::Rsa(Modulus::Rsa3072, Padding::Pss)
+            }
+            Self::MlDsa65Rsa3072Pkcs15 => Classical::Rsa(Modulus::Rsa3072, Padding::Pkcs15),
+            Self::MlDsa65Rsa4096Pss | Self::MlDsa87Rsa4096Pss => {
+                Classical::Rsa(Modulus::Rsa4096, Padding::Pss)
+            }
+            Self::MlDsa65Rsa4096Pkcs15 => Classical::Rsa(Modulus::Rsa4096, Padding::Pkcs15),
         }
     }
 
     pub(crate) const fn pre_hash(self) -> PreHash {
         match self {
-            Self::MlDsa44EcdsaP256 => PreHash::Sha256,
+            Self::MlDsa44EcdsaP256 | Self::MlDsa44Rsa2048Pss | Self::MlDsa44Rsa2048Pkcs15 => PreHash::Sha256,
             Self::MlDsa87Ed448 => PreHash::Shake256,
             _ => PreHash::Sha512,
         }
@@ -183,6 +271,8 @@ impl Classical {
             Self::Ec(curve) => 1 + 2 * curve.field_len(),
             Self::Ed25519 => 32,
             Self::Ed448 => 57,
+            // Before, the numbers' headers and signs, modulus, behind: see `around_public`.
+            Self::Rsa(modulus, _) => 9 + modulus.len() + 5,
         }
     }
 
@@ -193,6 +283,7 @@ impl Classical {
             }
             Self::Ed25519 => 32,
             Self::Ed448 => 57,
+            Self::Rsa(modulus, _) => modulus.secret_max(),
         }
     }
 
@@ -204,7 +295,36 @@ impl Classical {
             Self::Ec(Curve::P521) => 139,
             Self::Ed25519 => 64,
             Self::Ed448 => 114,
+            Self::Rsa(modulus, _) => modulus.len(),
         }
+    }
+}
+
+impl Modulus {
+    /// Bytes.
+    pub(crate) const fn len(self) -> usize {
+        match self {
+            Self::Rsa2048 => 256,
+            Self::Rsa3072 => 384,
+            Self::Rsa4096 => 512,
+        }
+    }
+
+    /// What stands before and behind the modulus in an RSAPublicKey (RFC 8017 §A.1.1) whose exponent is 65537.
+    pub(crate) const fn around_public(self) -> (&'static [u8], &'static [u8]) {
+        let before: &[u8] = match self {
+            Self::Rsa2048 => &[0x30, 0x82, 0x01, 0x0a, 0x02, 0x82, 0x01, 0x01, 0x00],
+            Self::Rsa3072 => &[0x30, 0x82, 0x01, 0x8a, 0x02, 0x82, 0x01, 0x81, 0x00],
+            Self::Rsa4096 => &[0x30, 0x82, 0x02, 0x0a, 0x02, 0x82, 0x02, 0x01, 0x00],
+        };
+        (before, &[0x02, 0x03, 0x01, 0x00, 0x01])
+    }
+
+    /// Most bytes of an RSAPrivateKey (RFC 8017 §A.1.2): version, modulus and private exponent, public exponent, and five numbers of
+    /// half the length, each with a first bit of one.
+    const fn secret_max(self) -> usize {
+        let half = self.len() / 2 + 1 + if self.len() < 512 { 3 } else { 4 };
+        4 + 3 + 2 * (4 + self.len() + 1) + 5 + 5 * half
     }
 }
 

@@ -1,23 +1,25 @@
 //! The classical halves: keys in the encoding of the drafts, and signatures of M'.
 
 use aws_lc_rs::agreement;
-use aws_lc_rs::encoding::AsBigEndian as _;
+use aws_lc_rs::encoding::{AsBigEndian as _, AsDer as _};
 use aws_lc_rs::rand::SystemRandom;
+use aws_lc_rs::rsa::KeySize;
 use aws_lc_rs::signature::{
-    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, ParsedPublicKey,
-    VerificationAlgorithm,
+    self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, ParsedPublicKey, RsaEncoding,
+    RsaKeyPair, RsaParameters, VerificationAlgorithm,
 };
 use ed448_goldilocks as ed448;
 use sealstone_mldsa::{OsRandom, Randomness as _};
 use zeroize::Zeroizing;
 
-use crate::algorithm::{Classical, Curve};
+use crate::algorithm::{Classical, Curve, Modulus, Padding};
 
 /// A half that signs. The library wipes what it holds.
 pub(crate) enum Signer {
     Ecdsa(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
     Ed448(Box<ed448::SigningKey>),
+    Rsa(Box<RsaKeyPair>, Modulus, Padding),
 }
 
 /// A half that verifies.
@@ -32,11 +34,20 @@ pub(crate) fn generate(classical: Classical) -> Option<Zeroizing<Vec<u8>>> {
         Classical::Ec(curve) => curve,
         Classical::Ed25519 => return random(32),
         Classical::Ed448 => return random(57),
+        Classical::Rsa(modulus, _) => return rsa(&RsaKeyPair::generate(modulus.size()).ok()?),
     };
     let pair = EcdsaKeyPair::generate(curve.signing()).ok()?;
     let scalar = pair.private_key().as_be_bytes().ok()?;
     let (before, behind) = curve.around_secret();
     Some(Zeroizing::new([before, scalar.as_ref(), behind].concat()))
+}
+
+/// The RSAPrivateKey (RFC 8017 §A.1.2) of a key, out of the PKCS#8 that the library makes.
+fn rsa(pair: &RsaKeyPair) -> Option<Zeroizing<Vec<u8>>> {
+    let pkcs8 = pair.as_der().ok()?;
+    // SEQUENCE with a length of two bytes, version, rsaEncryption with NULL, OCTET STRING with a length of two bytes.
+    let (head, key) = pkcs8.as_ref().split_at_checked(26)?;
+    (head.get(22..24)? == [0x04, 0x82]).then(|| Zeroizing::new(key.to_vec()))
 }
 
 fn random(len: usize) -> Option<Zeroizing<Vec<u8>>> {
@@ -68,6 +79,16 @@ impl Signer {
                 let public = key.verifying_key().to_bytes().to_vec();
                 Some((Self::Ed448(key), public))
             }
+            // The library checks that the numbers belong together, and takes what stands behind them: a key is written in one way.
+            // The public key's shape is checked by who reads it.
+            Classical::Rsa(modulus, padding) => {
+                let pair = Box::new(RsaKeyPair::from_der(secret).ok()?);
+                if rsa(&pair)?.as_slice() != secret {
+                    return None;
+                }
+                let public = pair.public_key().as_ref().to_vec();
+                Some((Self::Rsa(pair, modulus, padding), public))
+            }
         }
     }
 
@@ -77,6 +98,11 @@ impl Signer {
             Self::Ecdsa(pair) => pair.sign(&SystemRandom::new(), m).ok()?.as_ref().to_vec(),
             Self::Ed25519(pair) => pair.try_sign(m).ok()?.as_ref().to_vec(),
             Self::Ed448(key) => key.sign_raw(m).to_bytes().to_vec(),
+            Self::Rsa(pair, modulus, padding) => {
+                let mut signature = vec![0; pair.public_modulus_len()];
+                pair.sign(modulus.signing(*padding), &SystemRandom::new(), m, &mut signature).ok()?;
+                signature
+            }
         })
     }
 }
@@ -95,6 +121,15 @@ impl Verifier {
             Classical::Ed448 => {
                 let key = ed448::VerifyingKey::from_bytes(public.try_into().ok()?).ok()?;
                 Some(Self::Ed448(Box::new(key)))
+            }
+            // One exponent, and a modulus of all its bits: so a key is written in one way.
+            Classical::Rsa(modulus, padding) => {
+                let (before, behind) = modulus.around_public();
+                let number = public.strip_prefix(before)?.strip_suffix(behind)?;
+                if number.len() != modulus.len() || number.first().is_none_or(|first| *first < 0x80) {
+                    return None;
+                }
+                parsed(modulus.verifying(padding))
             }
         }
     }
@@ -132,6 +167,35 @@ impl Curve {
             Self::P256 => &agreement::ECDH_P256,
             Self::P384 => &agreement::ECDH_P384,
             Self::P521 => &agreement::ECDH_P521,
+        }
+    }
+}
+
+/// What signs and checks with a modulus of this size: SHA-256, and SHA-384 with 4096 bits.
+impl Modulus {
+    const fn size(self) -> KeySize {
+        match self {
+            Self::Rsa2048 => KeySize::Rsa2048,
+            Self::Rsa3072 => KeySize::Rsa3072,
+            Self::Rsa4096 => KeySize::Rsa4096,
+        }
+    }
+
+    fn signing(self, padding: Padding) -> &'static dyn RsaEncoding {
+        match (self, padding) {
+            (Self::Rsa2048 | Self::Rsa3072, Padding::Pss) => &signature::RSA_PSS_SHA256,
+            (Self::Rsa2048 | Self::Rsa3072, Padding::Pkcs15) => &signature::RSA_PKCS1_SHA256,
+            (Self::Rsa4096, Padding::Pss) => &signature::RSA_PSS_SHA384,
+            (Self::Rsa4096, Padding::Pkcs15) => &signature::RSA_PKCS1_SHA384,
+        }
+    }
+
+    const fn verifying(self, padding: Padding) -> &'static RsaParameters {
+        match (self, padding) {
+            (Self::Rsa2048 | Self::Rsa3072, Padding::Pss) => &signature::RSA_PSS_2048_8192_SHA256,
+            (Self::Rsa2048 | Self::Rsa3072, Padding::Pkcs15) => &signature::RSA_PKCS1_2048_8192_SHA256,
+            (Self::Rsa4096, Padding::Pss) => &signature::RSA_PSS_2048_8192_SHA384,
+            (Self::Rsa4096, Padding::Pkcs15) => &signature::RSA_PKCS1_2048_8192_SHA384,
         }
     }
 }

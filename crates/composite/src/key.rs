@@ -13,7 +13,7 @@ use crate::{Algorithm, Error, Message};
 /// A key that signs. Wiped on drop.
 pub struct PrivateKey {
     secret: Zeroizing<Vec<u8>>,
-    ml_dsa: Box<any::ExpandedSigningKey>,
+    ml_dsa: any::ExpandedSigningKey,
     classical: Signer,
     public: PublicKey,
 }
@@ -33,8 +33,9 @@ impl PrivateKey {
         Self::decode(algorithm, &secret)
     }
 
-    /// Takes a private key of [`Algorithm::secret_len`] bytes: the ML-DSA seed, and the classical key: a seed, or an ECPrivateKey
-    /// (RFC 5915) with parameters and without the public key. The public half is computed.
+    /// Takes a private key of [`Algorithm::secret_len`] bytes: the ML-DSA seed, and the classical key: a seed, an ECPrivateKey
+    /// (RFC 5915) with parameters and without the public key, or an RSAPrivateKey (RFC 8017 §A.1.2) of two primes. The public half
+    /// is computed.
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::RawEcdsa`], [`Error::KeyMalformed`].
@@ -44,6 +45,7 @@ impl PrivateKey {
             Classical::Ec(curve) if secret.len() == SEED_LEN + curve.field_len() => {
                 return Err(Error::RawEcdsa { algorithm });
             }
+            Classical::Rsa(..) if (SEED_LEN + 1..=expected).contains(&secret.len()) => {}
             _ if secret.len() != expected => {
                 return Err(Error::KeyLength { algorithm, expected, found: secret.len() });
             }
@@ -56,7 +58,7 @@ impl PrivateKey {
             Signer::new(algorithm.classical(), rest).ok_or(Error::KeyMalformed { algorithm })?;
         let public = PublicKey::decode(algorithm, &[ml_dsa.verifying_key().encode(), &point].concat())?;
         let secret = Zeroizing::new(secret.to_vec());
-        Ok(Self { secret, ml_dsa: Box::new(ml_dsa), classical, public })
+        Ok(Self { secret, ml_dsa, classical, public })
     }
 
     /// The private key as [`decode`](Self::decode) takes it.
@@ -119,13 +121,13 @@ pub struct PublicKey {
     algorithm: Algorithm,
     bytes: Vec<u8>,
     ml_dsa: Box<any::VerifyingKey>,
-    expanded: OnceLock<Box<any::ExpandedVerifyingKey>>,
+    expanded: OnceLock<any::ExpandedVerifyingKey>,
     classical: Verifier,
 }
 
 impl PublicKey {
     /// Takes a public key of [`Algorithm::public_len`] bytes: the ML-DSA key, and the classical one; a point of ECDSA
-    /// uncompressed (SEC 1, 2.3.3).
+    /// uncompressed (SEC 1, 2.3.3), an RSAPublicKey whose exponent is 65537.
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::RawEcdsa`], [`Error::KeyMalformed`].
@@ -173,7 +175,7 @@ impl PublicKey {
         }
         let (first, second) = signature.split_at(algorithm.level().signature_len());
         let m = message.finish();
-        let expanded = self.expanded.get_or_init(|| Box::new(self.ml_dsa.expand()));
+        let expanded = self.expanded.get_or_init(|| self.ml_dsa.expand());
         let ml_dsa = Context::new(algorithm.label().as_bytes())
             .and_then(|label| expanded.verify(label, &m, &any::Signature::decode(algorithm.level(), first)?));
         let classical = self.classical.verifies(&m, second);

@@ -313,6 +313,15 @@ impl PublicKey {
     }
 }
 
+/// The same key for the same algorithm, whatever it is called.
+impl PartialEq for PublicKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.pair == other.pair
+    }
+}
+
+impl Eq for PublicKey {}
+
 impl fmt::Debug for PublicKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("PublicKey")

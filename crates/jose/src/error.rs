@@ -156,6 +156,14 @@ pub enum Error {
         /// What it says.
         found: String,
     },
+    /// One of key and token is composite, or both are, and not of the same algorithms. Feature `composite`.
+    #[cfg(feature = "composite")]
+    KindMismatch {
+        /// The algorithm of the key.
+        key: &'static str,
+        /// What the token's header names.
+        token: &'static str,
+    },
     /// The content is itself a token (`cty`); the inner one must be checked on its own.
     NestedToken,
     /// A document of signatures has no payload in it, and none was given beside it.
@@ -263,6 +271,8 @@ impl Error {
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::AlgorithmMismatch { .. } => "give the key that signed the token; its kid is in the header",
+            #[cfg(feature = "composite")]
+            Self::KindMismatch { .. } => "give the key that signed the token; its kid is in the header",
             Self::AlgorithmUnknown { .. } => {
                 "known: EdDSA, Ed25519, ES256, ES384, ES512, ML-DSA-44, ML-DSA-65, ML-DSA-87"
             }
@@ -342,6 +352,10 @@ impl fmt::Display for Error {
             }
             Self::KeyUseRefused { member, found } => {
                 write!(f, "the key's `{member}` is {found}: not for this use")
+            }
+            #[cfg(feature = "composite")]
+            Self::KindMismatch { key, token } => {
+                write!(f, "the key is for {key}, the token's header says {token}")
             }
             Self::NestedToken => f.write_str("the content is itself a token (`cty`), expected claims"),
             Self::NotDetached => f.write_str("the token has its payload in it, expected a detached one"),

@@ -24,7 +24,7 @@ const MAX_SET: usize = 1_048_576;
 /// Most values of a set, at all depths: what is small as text is not in memory.
 const MAX_SET_VALUES: usize = 65_536;
 /// Most keys of a set.
-const MAX_KEYS: usize = 512;
+pub(crate) const MAX_KEYS: usize = 512;
 /// Most bytes of a key id.
 pub(crate) const MAX_KID: usize = 512;
 /// Members that hold a secret in any key type (RFC 7518 §6, RFC 9964 §4), and `seed` of its early drafts.

@@ -7,11 +7,9 @@
 
 mod detached;
 mod general;
+pub(crate) mod keys;
 
 use core::fmt;
-use core::ops::RangeInclusive;
-use core::str::FromStr;
-
 use std::borrow::Cow;
 
 use serde_json::{Map, Value};
@@ -22,10 +20,11 @@ use crate::error::{Error, check_size, shown};
 use crate::json;
 use crate::jwk::{JwkSet, kid_is_sane};
 use crate::key::{PrivateKey, PublicKey};
-use crate::rsa;
 
 pub use detached::{Detached, Signer, Verifier, encode_detached};
 pub use general::General;
+pub(crate) use keys::Named;
+pub use keys::{SigningKey, VerifyingKey};
 
 /// Most bytes of a token that are read or written.
 pub const MAX_TOKEN: usize = 65_536;
@@ -216,8 +215,8 @@ impl Header {
     }
 
     /// The same as it stands in a signature: base64url.
-    fn protected(&self, key: &PrivateKey) -> Result<String, Error> {
-        Ok(b64::encode(self.json(key.algorithm().name(), Some(key.kid()))?.as_bytes()))
+    fn protected(&self, key: &impl SigningKey) -> Result<String, Error> {
+        Ok(b64::encode(self.json(key.alg(), Some(key.key_id()))?.as_bytes()))
     }
 }
 
@@ -253,7 +252,7 @@ impl<'t> Unverified<'t> {
     /// # Errors
     /// [`Error::AlgorithmMismatch`] if the header names another algorithm, [`Error::BadSignature`].
     pub fn verify(self, key: &PublicKey) -> Result<Verified, Error> {
-        self.header.check_algorithm(key)?;
+        key.accept(self.header.algorithm)?;
         key.verify(self.signing_input.as_bytes(), &self.signature)?;
         Ok(self.proven())
     }
@@ -285,7 +284,7 @@ impl<'t> Unverified<'t> {
     /// ```
     pub fn verify_all(tokens: Vec<(Self, &PublicKey)>) -> Vec<Result<Verified, Error>> {
         let checked: Vec<Result<(), Error>> =
-            tokens.iter().map(|(token, key)| token.header.check_algorithm(key)).collect();
+            tokens.iter().map(|(token, key)| key.accept(token.header.algorithm)).collect();
         let fits = tokens.iter().zip(&checked).filter(|(_, checked)| checked.is_ok());
         let jobs: Vec<_> = fits
             .map(|((token, key), _)| (*key, token.signing_input.as_bytes(), token.signature.as_slice()))
@@ -308,7 +307,7 @@ impl<'t> Unverified<'t> {
     /// # Errors
     /// [`Error::UnknownKid`], [`Error::AmbiguousKey`].
     pub fn key_in<'k>(&self, keys: &'k JwkSet) -> Result<&'k PublicKey, Error> {
-        self.header.key_in(keys)
+        PublicKey::of_set(&self.header, keys)
     }
 }
 
@@ -408,30 +407,22 @@ pub struct ReceivedHeader<A = Algorithm> {
     encoded: bool,
 }
 
-impl ReceivedHeader {
-    /// Errors: `AlgorithmMismatch` if it names another algorithm than the key's.
-    fn check_algorithm(&self, key: &PublicKey) -> Result<(), Error> {
-        match key.algorithm().accepts(self.algorithm) {
-            true => Ok(()),
-            false => Err(Error::AlgorithmMismatch { key: key.algorithm(), token: self.algorithm }),
-        }
-    }
-
-    /// The key of `keys` that its `kid` names, or, if it names none, the only one of its algorithm.
+impl<A> ReceivedHeader<A> {
+    /// The key of several that its `kid` names, which is `named`, or, if it names none, the only one that `fits` its algorithm.
     /// Errors: `UnknownKid`, `AmbiguousKey`.
-    fn key_in<'k>(&self, keys: &'k JwkSet) -> Result<&'k PublicKey, Error> {
-        match self.kid() {
-            Some(kid) => keys.find(kid).ok_or_else(|| Error::UnknownKid { kid: shown(kid) }),
-            None => {
-                let fits = |key: &&PublicKey| key.algorithm().accepts(self.algorithm);
-                let mut candidates = keys.keys().iter().filter(fits);
-                match (candidates.next(), candidates.count()) {
-                    (Some(key), 0) => Ok(key),
-                    (first, more) => {
-                        Err(Error::AmbiguousKey { candidates: usize::from(first.is_some()) + more })
-                    }
-                }
-            }
+    pub(crate) fn key_among<'k, K>(
+        &self,
+        named: Option<&'k K>,
+        keys: &'k [K],
+        fits: impl Fn(&K) -> bool,
+    ) -> Result<&'k K, Error> {
+        if let Some(kid) = self.kid() {
+            return named.ok_or_else(|| Error::UnknownKid { kid: shown(kid) });
+        }
+        let mut candidates = keys.iter().filter(|key| fits(key));
+        match (candidates.next(), candidates.count()) {
+            (Some(key), 0) => Ok(key),
+            (first, more) => Err(Error::AmbiguousKey { candidates: usize::from(first.is_some()) + more }),
         }
     }
 }
@@ -548,27 +539,6 @@ fn check_texts(members: &Map<String, Value>, names: &[&'static str]) -> Result<(
 
 fn malformed(member: &'static str, expected: &'static str, found: &str) -> Error {
     Error::HeaderMalformed { member, expected, found: found.to_owned() }
-}
-
-/// What `alg` may name: one family of algorithms, and no name of another.
-pub(crate) trait Named: Copy + FromStr<Err = Error> {
-    /// Bytes of a signature or MAC.
-    fn proof_len(self) -> RangeInclusive<usize>;
-
-    /// What to say of another length.
-    fn wrong_len(self, expected: usize, found: usize) -> Error;
-}
-
-impl Named for Algorithm {
-    fn proof_len(self) -> RangeInclusive<usize> {
-        let bytes = |bits| bits / 8;
-        let rsa = bytes(*rsa::MODULUS_BITS.start())..=bytes(*rsa::MODULUS_BITS.end());
-        self.signature_len().map_or(rsa, |len| len..=len)
-    }
-
-    fn wrong_len(self, expected: usize, found: usize) -> Error {
-        Error::SignatureLength { algorithm: self, expected, found }
-    }
 }
 
 /// Three parts; of a text with thousands of dots only the first are looked at.

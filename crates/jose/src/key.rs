@@ -38,7 +38,7 @@ struct PrivateCore {
 enum Signer {
     Ecdsa(EcdsaKeyPair),
     Ed25519(Ed25519KeyPair),
-    MlDsa(Box<any::ExpandedSigningKey>),
+    MlDsa(any::ExpandedSigningKey),
     Rsa { pair: Box<RsaKeyPair>, padding: Padding },
 }
 
@@ -107,7 +107,7 @@ impl PrivateKey {
                 let expanded =
                     any::SigningKey::try_from_seed(level, secret).map_err(|_| Error::Provider)?.expand();
                 let public = PublicKey::from_verifying_key(algorithm, expanded.verifying_key());
-                (Signer::MlDsa(Box::new(expanded)), public)
+                (Signer::MlDsa(expanded), public)
             }
             Family::Rsa(padding) => {
                 let [n, e, ..] = rsa::private_numbers(secret).map_err(Error::from)?;
@@ -241,7 +241,7 @@ struct PublicCore {
 
 enum Verifier {
     Classical { key: ParsedPublicKey, bytes: Vec<u8> },
-    MlDsa { key: Box<any::VerifyingKey>, expanded: OnceLock<Box<any::ExpandedVerifyingKey>> },
+    MlDsa { key: Box<any::VerifyingKey>, expanded: OnceLock<any::ExpandedVerifyingKey> },
 }
 
 impl PublicKey {
@@ -350,7 +350,7 @@ impl PublicKey {
                 let signature =
                     any::Signature::decode(key.level(), signature).map_err(|_| Error::BadSignature)?;
                 expanded
-                    .get_or_init(|| Box::new(key.expand()))
+                    .get_or_init(|| key.expand())
                     .verify(Context::EMPTY, message, &signature)
                     .map_err(|_| Error::BadSignature)
             }
@@ -360,7 +360,7 @@ impl PublicKey {
     /// Does now what the first verification would otherwise do: an ML-DSA key is expanded.
     pub(crate) fn prepare(&self) {
         if let Verifier::MlDsa { key, expanded } = &self.core.verifier {
-            expanded.get_or_init(|| Box::new(key.expand()));
+            expanded.get_or_init(|| key.expand());
         }
     }
 
@@ -386,7 +386,7 @@ impl PublicKey {
             (Verifier::MlDsa { key, expanded }, Pieces::Mu(mu)) => {
                 let signature =
                     any::Signature::decode(key.level(), signature).map_err(|_| Error::BadSignature)?;
-                let expanded = expanded.get_or_init(|| Box::new(key.expand()));
+                let expanded = expanded.get_or_init(|| key.expand());
                 expanded.verify_mu(&mu.finish(), &signature).is_ok()
             }
             (Verifier::Classical { key, .. }, Pieces::Digest(digest)) => {
@@ -407,7 +407,7 @@ impl PublicKey {
 }
 
 /// A message that comes in pieces, for one key: what ECDSA and RSA hash it to, or its μ (FIPS 204, Algorithm 7, step 6).
-pub(crate) struct Message(Pieces);
+pub struct Message(Pieces);
 
 enum Pieces {
     Digest(digest::Context),

@@ -42,7 +42,7 @@ const ED25519_LEN: usize = 64;
 /// An ML-DSA private key without its seed. It signs, and can be written as PKCS#8 (RFC 9881 §6, `expandedKey`), never as a JWK.
 pub struct ExpandedKey {
     bytes: Zeroizing<Vec<u8>>,
-    signer: Box<any::ExpandedSigningKey>,
+    signer: any::ExpandedSigningKey,
     public: PublicKey,
 }
 
@@ -86,7 +86,7 @@ impl ExpandedKey {
             found: "others".into(),
         })?;
         let public = PublicKey::from_public(of_level(level), signer.verifying_key().encode())?;
-        Ok(Self { bytes: Zeroizing::new(sk.to_vec()), signer: Box::new(signer), public })
+        Ok(Self { bytes: Zeroizing::new(sk.to_vec()), signer, public })
     }
 
     /// The expanded key, skEncode (FIPS 204, Algorithm 24).

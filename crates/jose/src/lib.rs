@@ -39,6 +39,8 @@
 mod from_jwt_pq {}
 
 mod alg;
+#[cfg(feature = "composite")]
+pub mod any;
 mod b64;
 #[cfg(feature = "composite")]
 pub mod composite;

@@ -96,9 +96,12 @@ pub(crate) fn algorithms(key: &PrivateKey) -> Cases {
         }
     }
     // The public key as the secret of a MAC: CVE-2015-9235.
-    for (form, secret) in
-        [("raw", key.public().as_bytes().to_vec()), ("JWK", key.public().to_jwk().to_json().into_bytes())]
-    {
+    for (form, secret) in [
+        ("raw", key.public().as_bytes().to_vec()),
+        ("JWK", key.public().to_jwk().to_json().into_bytes()),
+        ("base64url", b64(key.public().as_bytes()).into_bytes()),
+        ("PEM", spki_pem(key).into_bytes()),
+    ] {
         let input = format!("{}.{}", b64(r#"{"alg":"HS256","typ":"at+jwt"}"#), b64(PAYLOAD));
         let tag = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &secret), input.as_bytes());
         cases.push(case(
@@ -108,6 +111,20 @@ pub(crate) fn algorithms(key: &PrivateKey) -> Cases {
         ));
     }
     cases
+}
+
+/// The public key as who attacks finds it in a file. For RSA the bytes are as good as any: no secret is looked at.
+fn spki_pem(key: &PrivateKey) -> String {
+    use base64::Engine as _;
+    let header: &[u8] = match key.algorithm() {
+        Algorithm::MlDsa44 => b"\x30\x82\x05\x32\x30\x0b\x06\x09\x60\x86\x48\x01\x65\x03\x04\x03\x11\x03\x82\x05\x21\x00",
+        Algorithm::Es256 => b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00",
+        Algorithm::Ed25519 => b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00",
+        _ => b"",
+    };
+    let text = base64::engine::general_purpose::STANDARD.encode([header, key.public().as_bytes()].concat());
+    let lines: Vec<&str> = (0..text.len()).step_by(64).map(|at| &text[at..text.len().min(at + 64)]).collect();
+    format!("-----BEGIN PUBLIC KEY-----\n{}\n-----END PUBLIC KEY-----\n", lines.join("\n"))
 }
 
 pub(crate) fn headers(key: &PrivateKey) -> Cases {

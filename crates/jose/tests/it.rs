@@ -1,6 +1,7 @@
 //! All integration tests of the crate, in one binary.
 #![allow(clippy::unwrap_used, clippy::print_stdout)]
 
+mod any;
 mod batch;
 mod cases;
 mod claims;
@@ -74,6 +75,7 @@ fn kind(error: &Error) -> &'static str {
         Error::KeyMismatch { .. } => "key mismatch",
         Error::KeyTypeUnknown { .. } => "key type",
         Error::KeyUseRefused { .. } => "key use",
+        Error::KindMismatch { .. } => "kind mismatch",
         Error::NestedToken => "nested",
         Error::NoPayload => "no payload",
         Error::NoneVerifies { .. } => "none verifies",

@@ -212,7 +212,52 @@ pub(crate) fn public_rows() -> Vec<Row> {
         add("key_ops empty".into(), with(&public, "key_ops", json!([])), "key use");
         add("key_ops wrapKey".into(), with(&public, "key_ops", json!(["wrapKey"])), "key use");
     }
+    rows.extend(public_akp_rows());
     rows
+}
+
+/// What a verifier is given: keys of ML-DSA by their public half alone.
+fn public_akp_rows() -> Vec<Row> {
+    let private = private(Algorithm::MlDsa65);
+    let public = PrivateKey::from_jwk(&private.to_string()).unwrap().public().to_jwk().to_json();
+    let public: Value = serde_json::from_str(&public).unwrap();
+    let raw = unb64(public["pub"].as_str().unwrap());
+    let bytes = |bytes: &[u8]| with(&public, "pub", b64(bytes));
+    let cases = [
+        ("AKP without alg", with(&public, "alg", Value::Null), "key malformed"),
+        ("AKP with alg a number", with(&public, "alg", 1), "key malformed"),
+        ("AKP with alg of another level", with(&public, "alg", "ML-DSA-44"), "key malformed"),
+        ("AKP with a classical alg", with(&public, "alg", "ES256"), "key malformed"),
+        ("AKP with EdDSA", with(&public, "alg", "EdDSA"), "key malformed"),
+        ("AKP with HS256", with(&public, "alg", "HS256"), "algorithm unknown"),
+        ("AKP with a composite alg", with(&public, "alg", "ML-DSA-65-Ed25519"), "algorithm unknown"),
+        ("AKP with none", with(&public, "alg", "none"), "algorithm unknown"),
+        ("AKP with alg in lower case", with(&public, "alg", "ml-dsa-65"), "algorithm unknown"),
+        ("AKP with x", with(&public, "x", "AA"), "key malformed"),
+        ("AKP with y", with(&public, "y", "AA"), "key malformed"),
+        ("AKP with n", with(&public, "n", "AA"), "key malformed"),
+        ("AKP with crv", with(&public, "crv", "Ed25519"), "key malformed"),
+        ("AKP without pub", with(&public, "pub", Value::Null), "key malformed"),
+        (
+            "AKP with pub in x",
+            with(&public, "pub", Value::Null).replacen('{', &format!("{{\"x\":\"{}\",", b64(&raw)), 1),
+            "key malformed",
+        ),
+        ("AKP as OKP", with(&public, "kty", "OKP"), "key malformed"),
+        ("AKP as RSA", with(&public, "kty", "RSA"), "key malformed"),
+        ("kty absent", with(&public, "kty", Value::Null), "key malformed"),
+        ("pub empty", with(&public, "pub", ""), "key malformed"),
+        ("pub one byte short", bytes(&raw[1..]), "key malformed"),
+        ("pub one byte long", bytes(&[&raw[..], &[0]].concat()), "key malformed"),
+        ("pub of ML-DSA-44", bytes(&raw[..1312]), "key malformed"),
+        ("pub the expanded private key", bytes(&[0; 4032]), "key malformed"),
+        ("pub padded", with(&public, "pub", format!("{}=", b64(&raw))), "base64"),
+        ("pub twice", public.to_string().replace("\"pub\":", "\"pub\":\"AA\",\"pub\":"), "json"),
+    ];
+    let judged = |(name, text, expected): (&str, String, &'static str)| {
+        row("public JWK", &format!("ML-DSA-65, {name}"), expected, PublicKey::from_jwk(&text).map(drop))
+    };
+    cases.into_iter().map(judged).collect()
 }
 
 fn expanded(level: Level) -> String {

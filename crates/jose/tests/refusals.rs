@@ -11,12 +11,13 @@ use std::path::PathBuf;
 
 use sealstone_jose::composite;
 use sealstone_jose::jws::{self, Header, Unverified};
+use sealstone_jose::jwt::Rules;
 use sealstone_jose::mac::{self, MacAlgorithm, MacKey};
 use sealstone_jose::{Algorithm, Error, PrivateKey, PublicKey};
 use serde_json::json;
 
 use crate::cases::{self, PAYLOAD};
-use crate::tokens::accept;
+use crate::tokens::{NOW, accept};
 use crate::{Row, cose, detached, keys, kind, remote, row, sets, signed, tokens};
 
 /// When a token was refused.
@@ -119,6 +120,37 @@ fn pairs() -> Vec<(Row, &'static str)> {
     rows
 }
 
+/// Every type of token at the reader of every other (RFC 8725 §3.11): all else in it is good.
+fn types() -> Vec<(Row, &'static str)> {
+    const TYPES: [(&str, &str); 7] = [
+        ("ID token", "JWT"),
+        ("access token", "at+jwt"),
+        ("logout token", "logout+jwt"),
+        ("DPoP proof", "dpop+jwt"),
+        ("client assertion", "client-authentication+jwt"),
+        ("request object", "oauth-authz-req+jwt"),
+        ("introspection answer", "token-introspection+jwt"),
+    ];
+    let key = PrivateKey::generate(Algorithm::MlDsa44).unwrap();
+    let mut rows = Vec::new();
+    for (is, typ) in TYPES {
+        let token = jws::encode(&key, &Header::new().typ(typ), PAYLOAD.as_bytes()).unwrap();
+        for (wanted, reader) in TYPES {
+            let rules = Rules::new().issuer("https://id.example").audience("orders").typ(reader);
+            let verified = Unverified::parse(&token).unwrap().verify(key.public()).unwrap();
+            let outcome = rules.check(verified, NOW).map(drop);
+            match is == wanted {
+                true => assert_eq!(outcome, Ok(()), "{is}"),
+                false => {
+                    let name = format!("{is} as {wanted}");
+                    rows.push((row("one type of token as another", &name, "typ", outcome), "claims"));
+                }
+            }
+        }
+    }
+    rows
+}
+
 fn all() -> Vec<(Row, &'static str)> {
     let at_reading = |row: Row| {
         let stage = if row.expected == "signature" { "signature" } else { "reading" };
@@ -127,6 +159,7 @@ fn all() -> Vec<(Row, &'static str)> {
     let choosing = |row: Row| (row, "key");
     let mut all = compact();
     all.extend(pairs());
+    all.extend(types());
     all.extend(tokens::kid_rows().into_iter().map(choosing));
     let tables = [
         detached::detached_rows(),

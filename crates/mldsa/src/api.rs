@@ -21,6 +21,8 @@ use crate::fips204::verify::{Claim, verify_internal};
 use crate::keccak::{Guest, Shake};
 use crate::message::{Context, MU_LEN, Mu, MuHasher, PreHash};
 use crate::random::Randomness;
+#[cfg(feature = "alloc")]
+use alloc::boxed::Box;
 use core::fmt;
 use core::marker::PhantomData;
 
@@ -55,9 +57,25 @@ impl<P: ParameterSet> SigningKey<P> {
         Ok(key)
     }
 
+    /// The same, on the heap: a key that moves leaves no copy behind. Errors: `RngFailed`.
+    #[cfg(feature = "alloc")]
+    pub fn generate_boxed(rng: &mut impl Randomness) -> Result<Box<Self>, Error> {
+        let mut key = Box::new(SigningKey { xi: Wiped::ZERO, level: PhantomData });
+        rng.fill(&mut *key.xi)?;
+        Ok(key)
+    }
+
     /// The key of a seed.
     pub fn from_seed(xi: &[u8; SEED_LEN]) -> Self {
         SigningKey { xi: Wiped(*xi), level: PhantomData }
+    }
+
+    /// The same, on the heap.
+    #[cfg(feature = "alloc")]
+    pub fn from_seed_boxed(xi: &[u8; SEED_LEN]) -> Box<Self> {
+        let mut key = Box::new(SigningKey { xi: Wiped::ZERO, level: PhantomData });
+        key.xi.copy_from_slice(xi);
+        key
     }
 
     /// The key of a seed of run-time length. Errors: `WrongLength` unless it is 32 bytes.
@@ -88,6 +106,14 @@ impl<P: ParameterSet> SigningKey<P> {
     /// Computes everything that signing needs; worth keeping when more than one message is signed.
     pub fn expand(&self) -> ExpandedSigningKey<P> {
         self.expand_in(active())
+    }
+
+    /// The same, on the heap: it is computed where it stays, and a block is as large as this level asks.
+    #[cfg(feature = "alloc")]
+    pub fn expand_boxed(&self) -> Box<ExpandedSigningKey<P>> {
+        let mut key = Box::new(ExpandedSigningKey::BLANK);
+        self.expand_to(active(), &mut key);
+        key
     }
 
     pub(crate) fn expand_in(&self, room: Room) -> ExpandedSigningKey<P> {
@@ -189,6 +215,16 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
                 *key = Err(Error::BadKey);
             }
         })
+    }
+
+    /// The same, on the heap; see [`SigningKey::expand_boxed`]. Errors: as [`decode`](Self::decode).
+    #[cfg(feature = "alloc")]
+    pub fn decode_boxed(sk: &[u8]) -> Result<Box<Self>, Error> {
+        if sk.len() != P::SK_LEN {
+            return Err(Error::WrongLength { expected: P::SK_LEN, found: sk.len() });
+        }
+        let mut key = Box::new(Self::BLANK);
+        if key.read(active(), sk) { Ok(key) } else { Err(Error::BadKey) }
     }
 
     /// Takes an expanded key of the right length; false if it contradicts itself.
@@ -347,6 +383,14 @@ impl<P: ParameterSet> VerifyingKey<P> {
     /// Computes everything that verifying needs; worth keeping when more than one signature is checked.
     pub fn expand(&self) -> ExpandedVerifyingKey<P> {
         let mut expanded = ExpandedVerifyingKey::BLANK;
+        expanded.fill(active(), self);
+        expanded
+    }
+
+    /// The same, on the heap, where it is computed.
+    #[cfg(feature = "alloc")]
+    pub fn expand_boxed(&self) -> Box<ExpandedVerifyingKey<P>> {
+        let mut expanded = Box::new(ExpandedVerifyingKey::BLANK);
         expanded.fill(active(), self);
         expanded
     }

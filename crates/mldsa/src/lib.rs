@@ -27,10 +27,12 @@
 //! - [`Engine`] works on batches.
 //! - [`device`] works in a microcontroller's memory, which the caller gives.
 //!
-//! No allocation, no panic on any input, no default dependency. What may leak through time is in SECURITY.md; which
+//! No panic on any input, no default dependency; no allocation, but for keys on the heap that the feature `alloc` adds. What may leak through time is in SECURITY.md; which
 //! algorithm of the standard stands where is in docs/spec-map.md.
 #![no_std]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
 #[cfg(feature = "std")]
 extern crate std;
 

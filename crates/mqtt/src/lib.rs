@@ -5,12 +5,12 @@
 //! time, and the properties that a request needs. Any broker carries it; none has to be trusted.
 //!
 //! ```
-//! use sealstone_mldsa::{MlDsa44, OsRandom, SigningKey, any};
+//! use sealstone_mldsa::{Level, OsRandom, any};
 //! use sealstone_mqtt::{Form, Keyed, KeyId, Message, Number, Topic, UnixMillis, open, seal};
 //!
 //! # fn main() -> Result<(), sealstone_mqtt::Error> {
 //! // On the device.
-//! let key = any::SigningKey::MlDsa44(SigningKey::<MlDsa44>::generate(&mut OsRandom)?);
+//! let key = any::SigningKey::generate(Level::MlDsa44, &mut OsRandom)?;
 //! let signer = key.expand();
 //! let message = Message {
 //!     key_id: KeyId(1),

@@ -4,7 +4,9 @@ use crate::cbor;
 use crate::error::{Error, Field};
 use crate::form::{By, Covered, DETACHED_MARK, Form, V1_MARK};
 use crate::message::{Kind, Message, Number};
-use sealstone_mldsa::{Context, Level, Mu, MuHasher, Randomness, any};
+#[cfg(feature = "alloc")]
+use sealstone_mldsa::any;
+use sealstone_mldsa::{Context, ExpandedSigningKey, Level, Mu, MuHasher, ParameterSet, Randomness};
 
 /// Something that seals: a key with a source of randomness, a key in a device's flash, a shared key.
 pub trait Signer {
@@ -77,6 +79,19 @@ impl<'a, K, R> Keyed<'a, K, R> {
     }
 }
 
+impl<P: ParameterSet, R: Randomness> Signer for Keyed<'_, ExpandedSigningKey<P>, R> {
+    fn by(&self) -> By {
+        By::Signature(P::LEVEL)
+    }
+
+    fn seal(&mut self, covered: &Covered<'_>, seal: &mut [u8]) -> Result<(), Error> {
+        let mu = mu(covered, |ctx| self.key.message(ctx));
+        seal.copy_from_slice(self.key.sign_mu(self.rng, &mu)?.encode());
+        Ok(())
+    }
+}
+
+#[cfg(feature = "alloc")]
 impl<R: Randomness> Signer for Keyed<'_, any::ExpandedSigningKey, R> {
     fn by(&self) -> By {
         By::Signature(self.key.level())

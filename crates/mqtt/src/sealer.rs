@@ -14,7 +14,9 @@ use crate::number::Numbers;
 use crate::publisher::{Publisher, Ticket, Waiting};
 use crate::seal::{self, Signer};
 use crate::topic::Topic;
-use sealstone_mldsa::{Level, Randomness, any};
+use sealstone_mldsa::Level;
+#[cfg(feature = "alloc")]
+use sealstone_mldsa::{Randomness, any};
 
 /// The keys of a device, wherever they are.
 pub trait Keys {
@@ -30,6 +32,7 @@ impl<K: Keys + ?Sized> Keys for &mut K {
 }
 
 /// Expanded keys with a source of randomness: the keys of a device with memory to spare.
+#[cfg(feature = "alloc")]
 #[derive(Debug)]
 pub struct ExpandedKeys<'a, R> {
     /// Id and key; in any order.
@@ -38,6 +41,7 @@ pub struct ExpandedKeys<'a, R> {
     pub rng: R,
 }
 
+#[cfg(feature = "alloc")]
 impl<R: Randomness> Keys for ExpandedKeys<'_, R> {
     fn sign(&mut self, level: Level, id: KeyId, covered: &Covered<'_>, seal: &mut [u8]) -> Result<(), Error> {
         let found = self.keys.iter().find(|(of, key)| *of == id && key.level() == level);

@@ -25,8 +25,8 @@ pub(crate) fn key(level: Level) -> &'static any::SigningKey {
 
 /// The same, expanded.
 pub(crate) fn expanded(level: Level) -> &'static any::ExpandedSigningKey {
-    static KEYS: LazyLock<[Box<any::ExpandedSigningKey>; 3]> =
-        LazyLock::new(|| Level::ALL.map(|level| Box::new(key(level).expand())));
+    static KEYS: LazyLock<[any::ExpandedSigningKey; 3]> =
+        LazyLock::new(|| Level::ALL.map(|level| key(level).expand()));
     &KEYS[level as usize]
 }
 

@@ -5,7 +5,8 @@
 pub use sealstone_composite::{Algorithm, PrivateKey, PublicKey};
 use zeroize::Zeroizing;
 
-use crate::der::{self, Reader, Tag};
+use crate::asymmetric;
+use crate::der::{self, Reader};
 use crate::error::Error;
 use crate::pem;
 use crate::sign::Signer;
@@ -13,8 +14,6 @@ use crate::signature::{SignatureAlgorithm, absent, composite_by_oid, composite_o
 
 /// What is implemented, for messages.
 pub const DRAFT: &str = "draft-ietf-lamps-pq-composite-sigs-19";
-
-const PUBLIC_KEY: Tag = Tag { byte: 0x81, name: "the public key in [1]" };
 
 /// Reads a PEM block `PUBLIC KEY`.
 ///
@@ -63,21 +62,14 @@ pub fn to_spki(key: &PublicKey) -> Vec<u8> {
     der::write(der::SEQUENCE, &[&write_algorithm(key.algorithm()), &bits]).to_vec()
 }
 
-/// Reads a PKCS#8 (RFC 5958) of a composite. A public key in it must be that of the private key.
+/// Reads a PKCS#8 (RFC 5958) of a composite. A public key in it must be that of the private key; attributes are passed over.
 ///
 /// # Errors
 /// As [`from_spki`], and [`Error::Inconsistent`].
 pub fn from_pkcs8(bytes: &[u8]) -> Result<PrivateKey, Error> {
-    let mut whole = Reader::new(bytes)?;
-    let mut fields = whole.take(der::SEQUENCE)?;
-    whole.end()?;
-    let version = fields.take_version(&[0, 1], "version 0 or 1")?;
-    let algorithm = read_algorithm(&mut fields)?;
-    let secret = fields.take(der::OCTET_STRING)?.rest();
-    let public = if version == 1 { Some(fields.take_bits(PUBLIC_KEY)?) } else { None };
-    fields.end()?;
-    let key = PrivateKey::decode(algorithm, secret).map_err(Error::Composite)?;
-    if public.is_some_and(|public| public != key.public().encode()) {
+    let wrapped = asymmetric::read(bytes, read_algorithm)?;
+    let key = PrivateKey::decode(wrapped.algorithm, wrapped.private.rest()).map_err(Error::Composite)?;
+    if wrapped.public.is_some_and(|public| public != key.public().encode()) {
         return Err(Error::Inconsistent { parts: "the public key is not that of the private key" });
     }
     Ok(key)
@@ -85,9 +77,7 @@ pub fn from_pkcs8(bytes: &[u8]) -> Result<PrivateKey, Error> {
 
 /// Writes a PKCS#8, version 0 and without the public key.
 pub fn to_pkcs8(key: &PrivateKey) -> Zeroizing<Vec<u8>> {
-    let version = der::write(der::INTEGER, &[&[0]]);
-    let secret = der::write(der::OCTET_STRING, &[key.encode()]);
-    der::write(der::SEQUENCE, &[&version, &write_algorithm(key.public().algorithm()), &secret])
+    asymmetric::write(&write_algorithm(key.public().algorithm()), key.encode())
 }
 
 /// Reads a PEM block `PRIVATE KEY`.

@@ -23,12 +23,14 @@
 #![forbid(unsafe_code)]
 
 mod algorithm;
+mod asymmetric;
 #[cfg(feature = "certificates")]
 pub mod cms;
 #[cfg(feature = "composite")]
 pub mod composite;
 pub mod der;
 mod error;
+pub mod form;
 #[cfg(feature = "certificates")]
 pub mod ml_kem;
 mod name;

@@ -16,7 +16,8 @@ use ml_kem::{B32, ml_kem_512, ml_kem_768, ml_kem_1024};
 use sealstone_mldsa::Randomness;
 use zeroize::Zeroizing;
 
-use crate::der::{self, Reader, Tag};
+use crate::asymmetric::{self, Forms};
+use crate::der::{self, Reader};
 use crate::error::Error;
 use crate::pem;
 
@@ -27,10 +28,6 @@ pub const SHARED_SECRET_LEN: usize = 32;
 
 /// id-alg-ml-kem, 2.16.840.1.101.3.4.4 (RFC 9935 §3); the last arc follows.
 const ID_ML_KEM: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x04];
-
-const ATTRIBUTES: Tag = Tag { byte: 0xa0, name: "attributes in [0]" };
-const PUBLIC_KEY: Tag = Tag { byte: 0x81, name: "the public key in [1]" };
-const SEED: Tag = Tag { byte: 0x80, name: "a seed in [0]" };
 
 /// A parameter set of FIPS 203, §8.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -367,23 +364,9 @@ impl DecapsulationKey {
     /// The first thing that is wrong with it, and where; [`Error::AlgorithmUnknown`] for a key of another kind,
     /// [`Error::Inconsistent`] for parts that contradict each other.
     pub fn from_der(bytes: &[u8]) -> Result<Self, Error> {
-        let mut whole = Reader::new(bytes)?;
-        let mut fields = whole.take(der::SEQUENCE)?;
-        whole.end()?;
-        let version = fields.take_version(&[0, 1], "version 0 or 1")?;
-        let set = MlKem::read(&mut fields)?;
-        let mut inner = fields.take(der::OCTET_STRING)?;
-        if let Some(mut attributes) = fields.take_optional(ATTRIBUTES)? {
-            while attributes.peek().is_some() {
-                attributes.take(der::SEQUENCE)?;
-            }
-        }
-        // RFC 5958 §2: version 1 says that a public key follows, version 0 that none does.
-        let public = if version == 1 { Some(fields.take_bits(PUBLIC_KEY)?) } else { None };
-        fields.end()?;
-        let key = Self::read_choice(set, &mut inner)?;
-        inner.end()?;
-        match public {
+        let wrapped = asymmetric::read(bytes, MlKem::read)?;
+        let key = Self::read_forms(wrapped.algorithm, wrapped.private)?;
+        match wrapped.public {
             Some(public) if key.encapsulation_key().to_bytes() != public => {
                 Err(Error::Inconsistent { parts: "the public key is not that of the private key" })
             }
@@ -391,35 +374,21 @@ impl DecapsulationKey {
         }
     }
 
-    /// RFC 9935 §6: the tag alone decides which of the three forms it is.
-    fn read_choice(set: MlKem, inner: &mut Reader<'_>) -> Result<Self, Error> {
+    fn read_forms(set: MlKem, private: Reader<'_>) -> Result<Self, Error> {
         let from_seed = |content: &[u8]| {
             set.check_len("private seed", SEED_LEN, content.len())?;
             let mut seed = Zeroizing::new([0; SEED_LEN]);
             seed.copy_from_slice(content);
             Ok(Self::from_seed(set, &seed))
         };
-        match inner.peek() {
-            Some(tag) if tag == SEED.byte => from_seed(inner.take(SEED)?.rest()),
-            Some(tag) if tag == der::OCTET_STRING.byte => {
-                Self::from_expanded(set, inner.take(der::OCTET_STRING)?.rest())
-            }
-            Some(tag) if tag == der::SEQUENCE.byte => {
-                let mut both = inner.take(der::SEQUENCE)?;
-                let key = from_seed(both.take(der::OCTET_STRING)?.rest())?;
-                let expanded = both.take(der::OCTET_STRING)?.rest();
-                both.end()?;
+        match asymmetric::read_forms(private)? {
+            Forms::Seed(seed) => from_seed(seed),
+            Forms::Expanded(expanded) => Self::from_expanded(set, expanded),
+            Forms::Both { seed, expanded } => {
+                let key = from_seed(seed)?;
                 set.check_len("expanded private key", set.expanded_len(), expanded.len())?;
-                let own = key.expanded();
-                let differences = own.iter().zip(expanded).fold(0, |bits, (a, b)| bits | (a ^ b));
-                match differences {
-                    0 => Ok(key),
-                    _ => Err(Error::Inconsistent { parts: "the seed does not give the expanded key" }),
-                }
-            }
-            other => {
-                let found = other.map_or("the end".into(), |tag| format!("tag {tag:#04x}"));
-                Err(inner.refusal("a seed [0], an expandedKey OCTET STRING or both in a SEQUENCE", found))
+                asymmetric::same_key(&key.expanded(), expanded)?;
+                Ok(key)
             }
         }
     }
@@ -430,9 +399,7 @@ impl DecapsulationKey {
     /// [`Error::NoSeed`] for a key that came in expanded form.
     pub fn to_der(&self) -> Result<Zeroizing<Vec<u8>>, Error> {
         let seed = self.seed.as_ref().ok_or(Error::NoSeed)?;
-        let version = der::write(der::INTEGER, &[&[0]]);
-        let inner = der::write(der::OCTET_STRING, &[&der::write(SEED, &[seed.as_slice()])]);
-        Ok(der::write(der::SEQUENCE, &[&version, &self.set.write(), &inner]))
+        Ok(asymmetric::write(&self.set.write(), &asymmetric::write_forms(&Forms::Seed(seed.as_slice()))))
     }
 
     /// Reads a PEM block `PRIVATE KEY`.

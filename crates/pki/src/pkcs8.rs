@@ -6,16 +6,12 @@ use sealstone_mldsa::{Level, any};
 use zeroize::Zeroizing;
 
 use crate::algorithm::KeyAlgorithm;
-use crate::der::{self, Reader, Tag};
+use crate::asymmetric::{self, Forms};
+use crate::der::{self, Reader};
 use crate::error::Error;
 use crate::pem;
 use crate::sec1;
 use crate::spki::PublicKeyInfo;
-
-const ATTRIBUTES: Tag = Tag { byte: 0xa0, name: "attributes in [0]" };
-const PUBLIC_KEY: Tag = Tag { byte: 0x81, name: "the public key in [1]" };
-/// RFC 9881 §6: `seed [0] OCTET STRING`, implicitly tagged.
-const SEED: Tag = Tag { byte: 0x80, name: "a seed in [0]" };
 
 /// The private part of a key, in the form in which it came.
 ///
@@ -155,33 +151,21 @@ impl PrivateKeyInfo {
 /// # Errors
 /// The first thing that is wrong with it, and where.
 pub fn from_der(bytes: &[u8]) -> Result<PrivateKeyInfo, Error> {
-    let mut whole = Reader::new(bytes)?;
-    let mut fields = whole.take(der::SEQUENCE)?;
-    whole.end()?;
-    let version = fields.take_version(&[0, 1], "version 0 or 1")?;
-    let algorithm = KeyAlgorithm::read(&mut fields)?;
-    let mut inner = fields.take(der::OCTET_STRING)?;
-    if let Some(mut attributes) = fields.take_optional(ATTRIBUTES)? {
-        while attributes.peek().is_some() {
-            attributes.take(der::SEQUENCE)?;
-        }
-    }
-    // RFC 5958 §2: version 1 says that a public key follows, version 0 that none does.
-    let public = if version == 1 { Some(fields.take_bits(PUBLIC_KEY)?) } else { None };
-    fields.end()?;
-
+    let wrapped = asymmetric::read(bytes, KeyAlgorithm::read)?;
+    let (algorithm, mut inner, public) = (wrapped.algorithm, wrapped.private, wrapped.public);
     let (secret, inner_public) = match algorithm {
-        KeyAlgorithm::MlDsa(level) => (read_ml_dsa(level, &mut inner)?, None),
+        KeyAlgorithm::MlDsa(level) => (read_ml_dsa(level, inner)?, None),
         KeyAlgorithm::Ed25519 => {
             let content = inner.take(der::OCTET_STRING)?.rest();
+            inner.end()?;
             (Secret::Ed25519Seed(seed(algorithm, content)?), None)
         }
         KeyAlgorithm::EcP256 | KeyAlgorithm::EcP384 | KeyAlgorithm::EcP521 => {
             let key = sec1::read(&mut inner, Some(algorithm))?;
+            inner.end()?;
             (Secret::EcScalar(Zeroizing::new(key.scalar.to_vec())), key.public)
         }
     };
-    inner.end()?;
     if public.is_some() && inner_public.is_some() && public != inner_public {
         return Err(Error::Inconsistent { parts: "two different public keys" });
     }
@@ -216,29 +200,26 @@ pub fn to_der(info: &PrivateKeyInfo) -> Result<Zeroizing<Vec<u8>>, Error> {
 pub fn to_der_as(info: &PrivateKeyInfo, form: Form) -> Result<Zeroizing<Vec<u8>>, Error> {
     let inner = match (info.algorithm, &info.secret) {
         (KeyAlgorithm::MlDsa(_), Secret::MlDsaExpanded(sk)) if form == Form::Expanded => {
-            der::write(der::OCTET_STRING, &[sk])
+            asymmetric::write_forms(&Forms::Expanded(sk))
         }
         (KeyAlgorithm::MlDsa(level), _) => ml_dsa(level, info.raw()?, form)?,
         _ => classical(info)?,
     };
-    let version = der::write(der::INTEGER, &[&[0]]);
-    let inner = der::write(der::OCTET_STRING, &[&inner]);
-    Ok(der::write(der::SEQUENCE, &[&version, &info.algorithm.write(), &inner]))
+    Ok(asymmetric::write(&info.algorithm.write(), &inner))
 }
 
 fn ml_dsa(level: Level, seed: &[u8], form: Form) -> Result<Zeroizing<Vec<u8>>, Error> {
     if form == Form::Seed {
-        return Ok(der::write(SEED, &[seed]));
+        return Ok(asymmetric::write_forms(&Forms::Seed(seed)));
     }
     let inconsistent = |_| Error::Inconsistent { parts: "the seed gives no key" };
-    let mut sk = Zeroizing::new(vec![0; level.signing_key_len()]);
     let key = any::SigningKey::try_from_seed(level, seed).map_err(inconsistent)?.expand();
-    key.encode(&mut sk).map_err(inconsistent)?;
-    let sk = der::write(der::OCTET_STRING, &[&sk]);
-    Ok(match form {
-        Form::Both => der::write(der::SEQUENCE, &[&der::write(der::OCTET_STRING, &[seed]), &sk]),
-        _ => sk,
-    })
+    let mut expanded = Zeroizing::new(vec![0; level.signing_key_len()]);
+    key.encode(&mut expanded).map_err(inconsistent)?;
+    Ok(asymmetric::write_forms(&match form {
+        Form::Both => Forms::Both { seed, expanded: &expanded },
+        _ => Forms::Expanded(&expanded),
+    }))
 }
 
 fn classical(info: &PrivateKeyInfo) -> Result<Zeroizing<Vec<u8>>, Error> {
@@ -287,33 +268,22 @@ pub fn from_sec1_der(bytes: &[u8]) -> Result<PrivateKeyInfo, Error> {
     PrivateKeyInfo::new(key.algorithm, key.scalar, key.public)
 }
 
-/// RFC 9881 §6: the tag alone decides which of the three forms it is. §8.2: what is redundant must agree.
-fn read_ml_dsa(level: Level, inner: &mut Reader<'_>) -> Result<Secret, Error> {
+/// RFC 9881 §6, and §8.2: what is redundant must agree.
+fn read_ml_dsa(level: Level, inner: Reader<'_>) -> Result<Secret, Error> {
     let algorithm = KeyAlgorithm::MlDsa(level);
-    match inner.peek() {
-        Some(tag) if tag == SEED.byte => Ok(Secret::MlDsaSeed(seed(algorithm, inner.take(SEED)?.rest())?)),
-        Some(tag) if tag == der::OCTET_STRING.byte => {
-            // Its checks are made when the public key is computed from it.
-            Ok(Secret::MlDsaExpanded(expanded(algorithm, inner.take(der::OCTET_STRING)?.rest())?))
-        }
-        Some(tag) if tag == der::SEQUENCE.byte => {
-            let mut both = inner.take(der::SEQUENCE)?;
-            let seed = seed(algorithm, both.take(der::OCTET_STRING)?.rest())?;
-            let expanded = expanded(algorithm, both.take(der::OCTET_STRING)?.rest())?;
-            both.end()?;
+    Ok(match asymmetric::read_forms(inner)? {
+        Forms::Seed(content) => Secret::MlDsaSeed(seed(algorithm, content)?),
+        // Its checks are made when the public key is computed from it.
+        Forms::Expanded(content) => Secret::MlDsaExpanded(expanded(algorithm, content)?),
+        Forms::Both { seed: first, expanded: second } => {
+            let (seed, expanded) = (seed(algorithm, first)?, expanded(algorithm, second)?);
             let mut computed = Zeroizing::new(vec![0; level.signing_key_len()]);
             let key = any::SigningKey::from_seed(level, &seed).expand();
-            let encoded = key.encode(&mut computed);
-            if encoded.is_err() || !equal_secrets(&computed, &expanded) {
-                return Err(Error::Inconsistent { parts: "the seed does not give the expanded key" });
-            }
-            Ok(Secret::MlDsaBoth { seed, expanded })
+            key.encode(&mut computed).map_err(|_| Error::Inconsistent { parts: "the seed gives no key" })?;
+            asymmetric::same_key(&computed, &expanded)?;
+            Secret::MlDsaBoth { seed, expanded }
         }
-        other => {
-            let found = other.map_or("the end".into(), |tag| format!("tag {tag:#04x}"));
-            Err(inner.refusal("a seed [0], an expandedKey OCTET STRING or both in a SEQUENCE", found))
-        }
-    }
+    })
 }
 
 fn seed(algorithm: KeyAlgorithm, content: &[u8]) -> Result<Zeroizing<[u8; 32]>, Error> {
@@ -334,9 +304,4 @@ fn expanded(algorithm: KeyAlgorithm, content: &[u8]) -> Result<Zeroizing<Vec<u8>
 fn decode_expanded(level: Level, content: &[u8]) -> Result<any::ExpandedSigningKey, Error> {
     any::ExpandedSigningKey::decode(level, content)
         .map_err(|_| Error::Inconsistent { parts: "the parts of the expanded key do not belong together" })
-}
-
-/// Compares without stopping at the first difference.
-fn equal_secrets(left: &[u8], right: &[u8]) -> bool {
-    left.len() == right.len() && left.iter().zip(right).fold(0, |bits, (a, b)| bits | (a ^ b)) == 0
 }

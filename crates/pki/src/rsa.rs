@@ -17,6 +17,7 @@ use zeroize::Zeroizing;
 use crate::der::{self, Reader};
 use crate::error::Error;
 use crate::pem;
+use crate::signature::{Hash, RSA_PSS, read_pss};
 
 /// rsaEncryption, 1.2.840.113549.1.1.1, with its NULL, as content of an AlgorithmIdentifier.
 pub(crate) const RSA_ENCRYPTION: &[u8] = &[0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 1, 0x05, 0];
@@ -40,6 +41,29 @@ pub fn public_from_der(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     let key = fields.take_bits(der::BIT_STRING)?;
     fields.end()?;
     Ok(key.to_vec())
+}
+
+/// An `RSAPublicKey` that signs with PSS alone.
+pub(crate) struct PssKey {
+    pub key: Vec<u8>,
+    /// The hash and the fewest bytes of salt that it may sign with, if it says so.
+    #[cfg_attr(not(feature = "certificates"), allow(dead_code, reason = "without them nothing is verified"))]
+    pub only: Option<(Hash, u16)>,
+}
+
+/// Reads an SPKI that names id-RSASSA-PSS (RFC 4055 §1.2), whose key signs in no other way.
+pub(crate) fn pss_public_from_der(bytes: &[u8]) -> Result<PssKey, Error> {
+    let mut whole = Reader::new(bytes)?;
+    let mut fields = whole.take(der::SEQUENCE)?;
+    whole.end()?;
+    let mut algorithm = fields.take(der::SEQUENCE)?;
+    if algorithm.take(der::OBJECT_IDENTIFIER)?.rest() != RSA_PSS {
+        return Err(algorithm.refusal("RSASSA-PSS", "another algorithm".into()));
+    }
+    let only = algorithm.peek().is_some().then(|| read_pss(algorithm)).transpose()?;
+    let key = fields.take_bits(der::BIT_STRING)?.to_vec();
+    fields.end()?;
+    Ok(PssKey { key, only })
 }
 
 /// Writes an SPKI around an `RSAPublicKey`.

@@ -10,7 +10,7 @@ use aws_lc_rs::agreement;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{
     self, EcdsaKeyPair, EcdsaSigningAlgorithm, Ed25519KeyPair, KeyPair as _, ParsedPublicKey,
-    VerificationAlgorithm,
+    RsaPssSaltLength, VerificationAlgorithm,
 };
 use sealstone_mldsa::{Context, Level, OsRandom, any};
 
@@ -18,6 +18,7 @@ use crate::algorithm::KeyAlgorithm;
 use crate::der;
 use crate::error::Error;
 use crate::pkcs8::{PrivateKeyInfo, Secret};
+use crate::rsa;
 use crate::signature::{Hash, SignatureAlgorithm};
 use crate::spki::{self, PublicKeyInfo};
 
@@ -46,7 +47,7 @@ pub struct SigningKey {
 enum Private {
     Ecdsa(Box<EcdsaKeyPair>),
     Ed25519(Box<Ed25519KeyPair>),
-    MlDsa(Box<any::ExpandedSigningKey>),
+    MlDsa(any::ExpandedSigningKey),
 }
 
 impl SigningKey {
@@ -61,7 +62,7 @@ impl SigningKey {
             (KeyAlgorithm::MlDsa(level), secret) => {
                 let key = ml_dsa(level, secret)?;
                 let public = key.verifying_key().encode().to_vec();
-                (Private::MlDsa(Box::new(key)), public)
+                (Private::MlDsa(key), public)
             }
             (KeyAlgorithm::Ed25519, Secret::Ed25519Seed(seed)) => {
                 let pair =
@@ -183,9 +184,17 @@ enum Public {
     Composite(Box<sealstone_composite::PublicKey>),
     Ecdsa(KeyAlgorithm, ParsedPublicKey),
     Ed25519(ParsedPublicKey),
-    MlDsa(Box<any::ExpandedVerifyingKey>, Level),
-    /// RSAPublicKey in DER (RFC 8017 §A.1.1).
-    Rsa(Vec<u8>),
+    MlDsa(any::ExpandedVerifyingKey, Level),
+    /// RSAPublicKey in DER (RFC 8017 §A.1.1), and how it signs.
+    Rsa(Vec<u8>, Padding),
+}
+
+/// How an RSA key may sign.
+enum Padding {
+    /// As it likes.
+    Any,
+    /// With PSS alone (RFC 4055 §1.2); with this hash and no shorter salt, if its parameters say so (§3.3).
+    Pss(Option<(Hash, u16)>),
 }
 
 impl VerifyingKey {
@@ -203,7 +212,7 @@ impl VerifyingKey {
             KeyAlgorithm::Ed25519 => Public::Ed25519(parsed(&signature::ED25519)?),
             KeyAlgorithm::MlDsa(level) => {
                 let key = any::VerifyingKey::decode(level, info.key()).map_err(|_| malformed.clone())?;
-                Public::MlDsa(Box::new(key.expand()), level)
+                Public::MlDsa(key.expand(), level)
             }
             KeyAlgorithm::EcP256 => Public::Ecdsa(algorithm, parsed(&signature::ECDSA_P256_SHA256_ASN1)?),
             KeyAlgorithm::EcP384 => Public::Ecdsa(algorithm, parsed(&signature::ECDSA_P384_SHA384_ASN1)?),
@@ -212,13 +221,17 @@ impl VerifyingKey {
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Takes a SubjectPublicKeyInfo in DER: also of RSA, from 2048 to 8192 bits, and of a composite.
+    /// Takes a SubjectPublicKeyInfo in DER: also of RSA, from 2048 to 8192 bits and perhaps for PSS alone, and of a composite.
     ///
     /// # Errors
     /// As [`spki::from_der`], and [`Error::KeyMalformed`].
     pub fn from_spki(spki: &[u8]) -> Result<Self, Error> {
+        if let Ok(pss) = rsa::pss_public_from_der(spki) {
+            let (modulus, exponent) = spki::rsa_numbers(&pss.key)?;
+            return Self::rsa(&modulus, &exponent, Padding::Pss(pss.only));
+        }
         if let Ok((modulus, exponent)) = spki::rsa_from_der(spki) {
-            return Self::rsa(&modulus, &exponent);
+            return Self::rsa(&modulus, &exponent, Padding::Any);
         }
         #[cfg(feature = "composite")]
         if let Some(read) = crate::composite::from_spki_if(spki) {
@@ -227,7 +240,7 @@ impl VerifyingKey {
         Self::from_info(&spki::from_der(spki)?)
     }
 
-    fn rsa(modulus: &[u8], exponent: &[u8]) -> Result<Self, Error> {
+    fn rsa(modulus: &[u8], exponent: &[u8], padding: Padding) -> Result<Self, Error> {
         let bits = 8 * modulus.len() - modulus.first().map_or(0, |first| first.leading_zeros() as usize);
         // FIPS 186-5 §A.1.1: odd and above 2^16.
         let odd = exponent.last().is_some_and(|last| last & 1 == 1);
@@ -239,7 +252,7 @@ impl VerifyingKey {
             der::write(der::INTEGER, &[sign, number])
         };
         let key = der::write(der::SEQUENCE, &[&positive(modulus), &positive(exponent)]).to_vec();
-        Ok(Self { inner: Arc::new(Public::Rsa(key)) })
+        Ok(Self { inner: Arc::new(Public::Rsa(key, padding)) })
     }
 
     /// The key's algorithm by name, such as `ML-DSA-65`, `P-256` or `RSA`.
@@ -250,7 +263,8 @@ impl VerifyingKey {
             Public::Ecdsa(algorithm, _) => algorithm.name(),
             Public::Ed25519(_) => "Ed25519",
             Public::MlDsa(_, level) => level.name(),
-            Public::Rsa(_) => "RSA",
+            Public::Rsa(_, Padding::Any) => "RSA",
+            Public::Rsa(_, Padding::Pss(_)) => "RSA for PSS alone",
         }
     }
 
@@ -301,7 +315,7 @@ impl VerifyingKey {
                 let signature = any::Signature::decode(of, signature).map_err(|_| Error::BadSignature)?;
                 bad(key.verify(Context::EMPTY, message, &signature).is_ok())
             }
-            (Public::Rsa(key), SignatureAlgorithm::RsaPkcs1(hash)) => {
+            (Public::Rsa(key, Padding::Any), SignatureAlgorithm::RsaPkcs1(hash)) => {
                 let by: &dyn VerificationAlgorithm = match hash {
                     Hash::Sha256 => &signature::RSA_PKCS1_2048_8192_SHA256,
                     Hash::Sha384 => &signature::RSA_PKCS1_2048_8192_SHA384,
@@ -309,12 +323,15 @@ impl VerifyingKey {
                 };
                 bad(by.verify_sig(key, message, signature).is_ok())
             }
-            (Public::Rsa(key), SignatureAlgorithm::RsaPss(hash)) => {
-                let by: &dyn VerificationAlgorithm = match hash {
-                    Hash::Sha256 => &signature::RSA_PSS_2048_8192_SHA256,
-                    Hash::Sha384 => &signature::RSA_PSS_2048_8192_SHA384,
-                    Hash::Sha512 => &signature::RSA_PSS_2048_8192_SHA512,
+            (Public::Rsa(key, padding), SignatureAlgorithm::RsaPss(hash, salt))
+                if padding.allows(hash, salt) =>
+            {
+                let by = match hash {
+                    Hash::Sha256 => signature::RSA_PSS_2048_8192_SHA256,
+                    Hash::Sha384 => signature::RSA_PSS_2048_8192_SHA384,
+                    Hash::Sha512 => signature::RSA_PSS_2048_8192_SHA512,
                 };
+                let by = by.with_pss_salt_length(RsaPssSaltLength::Custom(salt));
                 bad(by.verify_sig(key, message, signature).is_ok())
             }
             _ => Err(Error::AlgorithmMismatch { key: self.algorithm_name(), signature: algorithm.name() }),
@@ -328,6 +345,15 @@ impl VerifyingKey {
         match &*self.inner {
             Public::MlDsa(key, level) => Some((key, *level)),
             _ => None,
+        }
+    }
+}
+
+impl Padding {
+    fn allows(&self, hash: Hash, salt: u16) -> bool {
+        match self {
+            Self::Any | Self::Pss(None) => true,
+            Self::Pss(Some((only, least))) => hash == *only && salt >= *least,
         }
     }
 }

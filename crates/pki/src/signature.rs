@@ -34,8 +34,9 @@ pub enum SignatureAlgorithm {
     MlDsa(Level),
     /// RSASSA-PKCS1-v1_5, for verifying only.
     RsaPkcs1(Hash),
-    /// RSASSA-PSS with MGF1 over the same hash and a salt of its length, for verifying only.
-    RsaPss(Hash),
+    /// RSASSA-PSS with MGF1 over the same hash, and how many bytes of salt, for verifying only. Most who sign take as many as
+    /// the digest has; OpenSSL before 3.1, as many as fit.
+    RsaPss(Hash, u16),
 }
 
 const ML_DSA: [(Level, &[u8]); 3] = [
@@ -61,8 +62,12 @@ const HASHES: [(Hash, &[u8]); 3] = [
     (Hash::Sha384, &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x02]),
     (Hash::Sha512, &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x03]),
 ];
+/// Bytes of salt where nothing is said (RFC 4055 §3.1), which in DER is the one way to say it.
+const DEFAULT_SALT: u16 = 20;
+/// Most salt that fits: that of 8192 bits with SHA-256 (RFC 8017 §9.1.1).
+const MAX_SALT: u16 = 1_024 - 32 - 2;
 /// id-RSASSA-PSS, 1.2.840.113549.1.1.10.
-const RSA_PSS: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0a];
+pub(crate) const RSA_PSS: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0a];
 /// id-mgf1, 1.2.840.113549.1.1.8.
 const MGF1: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x08];
 /// id-Ed25519, 1.3.101.112.
@@ -74,12 +79,12 @@ const NULL: Tag = Tag { byte: 0x05, name: "NULL" };
 
 const WEAK: &str = "its hash can be made to collide";
 const PRE_HASHED: &str = "RFC 9881 §1 allows only pure ML-DSA in certificates";
-const NOT_HERE: &str = "this composite is not implemented here";
+const NO_CURVE: &str = "the curves of Brainpool are not implemented here";
 #[cfg(not(feature = "composite"))]
 const WITHOUT_FEATURE: &str = "this build is without the feature `composite`";
 
 /// Known by name, so that the error can say more than a number.
-const REFUSED: [(&str, &str, &str); 28] = [
+const REFUSED: [(&str, &str, &str); 20] = [
     ("1.2.840.113549.1.1.2", "md2WithRSAEncryption", WEAK),
     ("1.2.840.113549.1.1.4", "md5WithRSAEncryption", WEAK),
     ("1.2.840.113549.1.1.5", "sha1WithRSAEncryption", WEAK),
@@ -92,16 +97,8 @@ const REFUSED: [(&str, &str, &str); 28] = [
     ("2.16.840.1.101.3.4.3.32", "HashML-DSA-44 with SHA-512", PRE_HASHED),
     ("2.16.840.1.101.3.4.3.33", "HashML-DSA-65 with SHA-512", PRE_HASHED),
     ("2.16.840.1.101.3.4.3.34", "HashML-DSA-87 with SHA-512", PRE_HASHED),
-    ("1.3.6.1.5.5.7.6.37", "MLDSA44-RSA2048-PSS-SHA256", NOT_HERE),
-    ("1.3.6.1.5.5.7.6.38", "MLDSA44-RSA2048-PKCS15-SHA256", NOT_HERE),
-    ("1.3.6.1.5.5.7.6.41", "MLDSA65-RSA3072-PSS-SHA512", NOT_HERE),
-    ("1.3.6.1.5.5.7.6.42", "MLDSA65-RSA3072-PKCS15-SHA512", NOT_HERE),
-    ("1.3.6.1.5.5.7.6.43", "MLDSA65-RSA4096-PSS-SHA512", NOT_HERE),
-    ("1.3.6.1.5.5.7.6.44", "MLDSA65-RSA4096-PKCS15-SHA512", NOT_HERE),
-    ("1.3.6.1.5.5.7.6.47", "MLDSA65-ECDSA-brainpoolP256r1-SHA512", NOT_HERE),
-    ("1.3.6.1.5.5.7.6.50", "MLDSA87-ECDSA-brainpoolP384r1-SHA512", NOT_HERE),
-    ("1.3.6.1.5.5.7.6.52", "MLDSA87-RSA3072-PSS-SHA512", NOT_HERE),
-    ("1.3.6.1.5.5.7.6.53", "MLDSA87-RSA4096-PSS-SHA512", NOT_HERE),
+    ("1.3.6.1.5.5.7.6.47", "MLDSA65-ECDSA-brainpoolP256r1-SHA512", NO_CURVE),
+    ("1.3.6.1.5.5.7.6.50", "MLDSA87-ECDSA-brainpoolP384r1-SHA512", NO_CURVE),
     ("1.3.9999.2.7.1", "Dilithium2 of a draft", "it is not ML-DSA: make the key anew"),
     ("1.3.6.1.4.1.2.267.7.4.4", "Dilithium2 of round 3", "it is not ML-DSA: make the key anew"),
     ("1.3.6.1.4.1.2.267.7.6.5", "Dilithium3 of round 3", "it is not ML-DSA: make the key anew"),
@@ -141,15 +138,24 @@ impl SignatureAlgorithm {
         let oid = |content: &[u8]| der::write(der::OBJECT_IDENTIFIER, &[content]);
         match self {
             Self::RsaPkcs1(_) => der::write(der::SEQUENCE, &[&oid(&self.oid()), &[5, 0]]).to_vec(),
-            Self::RsaPss(hash) => {
+            Self::RsaPss(hash, salt) => {
                 let hash_der = der::write(der::SEQUENCE, &[&oid(hash.oid()), &[5, 0]]);
                 let explicit = |number: u8, content: &[u8]| {
                     der::write(Tag { byte: 0xa0 | number, name: "a parameter" }, &[content])
                 };
                 let mgf = der::write(der::SEQUENCE, &[&oid(MGF1), &hash_der]);
-                let salt = der::write(der::INTEGER, &[&[hash.len() as u8]]);
-                let parts = [explicit(0, &hash_der), explicit(1, &mgf), explicit(2, &salt)];
-                let parameters = der::write(der::SEQUENCE, &[&parts[0], &parts[1], &parts[2]]);
+                let of_default = salt == DEFAULT_SALT;
+                let [high, low] = salt.to_be_bytes();
+                // X.690 §8.3: in as few bytes as hold it, and positive.
+                let salt = match (high, low) {
+                    (0, ..0x80) => &[low][..],
+                    (..0x80, _) => &[high, low],
+                    _ => &[0, high, low],
+                };
+                let salt = explicit(2, &der::write(der::INTEGER, &[salt]));
+                let salt: &[u8] = if of_default { &[] } else { &salt };
+                let parameters =
+                    der::write(der::SEQUENCE, &[&explicit(0, &hash_der), &explicit(1, &mgf), salt]);
                 der::write(der::SEQUENCE, &[&oid(RSA_PSS), &parameters]).to_vec()
             }
             _ => der::write(der::SEQUENCE, &[&oid(&self.oid())]).to_vec(),
@@ -169,9 +175,9 @@ impl SignatureAlgorithm {
             Self::RsaPkcs1(Hash::Sha256) => "sha256WithRSAEncryption",
             Self::RsaPkcs1(Hash::Sha384) => "sha384WithRSAEncryption",
             Self::RsaPkcs1(Hash::Sha512) => "sha512WithRSAEncryption",
-            Self::RsaPss(Hash::Sha256) => "RSASSA-PSS with SHA-256",
-            Self::RsaPss(Hash::Sha384) => "RSASSA-PSS with SHA-384",
-            Self::RsaPss(Hash::Sha512) => "RSASSA-PSS with SHA-512",
+            Self::RsaPss(Hash::Sha256, _) => "RSASSA-PSS with SHA-256",
+            Self::RsaPss(Hash::Sha384, _) => "RSASSA-PSS with SHA-384",
+            Self::RsaPss(Hash::Sha512, _) => "RSASSA-PSS with SHA-512",
         }
     }
 
@@ -207,7 +213,7 @@ impl SignatureAlgorithm {
             Self::Ed25519 => ED25519.to_vec(),
             Self::MlDsa(level) => of(&ML_DSA, level),
             Self::RsaPkcs1(hash) => of(&RSA_PKCS1, hash),
-            Self::RsaPss(_) => RSA_PSS.to_vec(),
+            Self::RsaPss(..) => RSA_PSS.to_vec(),
         }
     }
 
@@ -224,7 +230,7 @@ impl SignatureAlgorithm {
             return Ok(Self::RsaPkcs1(hash));
         }
         if oid == RSA_PSS {
-            return read_pss(fields).map(Self::RsaPss);
+            return read_pss(fields).map(|(hash, salt)| Self::RsaPss(hash, salt));
         }
         let algorithm = if let Some(level) = by_oid(&ML_DSA, oid) {
             Self::MlDsa(level)
@@ -310,12 +316,12 @@ fn null_or_absent(fields: &mut Reader<'_>) -> Result<(), Error> {
     }
 }
 
-/// RSASSA-PSS-params, RFC 4055 §3.1: the three that are in use. Every default is SHA-1 and so not allowed.
-fn read_pss(mut fields: Reader<'_>) -> Result<Hash, Error> {
+/// RSASSA-PSS-params, RFC 4055 §3.1: hash and length of the salt. The default of both hashes is SHA-1 and so not allowed.
+pub(crate) fn read_pss(mut fields: Reader<'_>) -> Result<(Hash, u16), Error> {
     let at = fields.offset();
     let refusal = |found: &str| Error::Parameters {
         offset: at,
-        expected: "SHA-256, SHA-384 or SHA-512, MGF1 over the same, and a salt of its length",
+        expected: "SHA-256, SHA-384 or SHA-512, MGF1 over the same, and how many bytes of salt, at most 990",
         found: found.into(),
     };
     if fields.peek().is_none() {
@@ -324,10 +330,13 @@ fn read_pss(mut fields: Reader<'_>) -> Result<Hash, Error> {
     let mut parameters = fields.take(der::SEQUENCE)?;
     fields.end()?;
     let mut explicit = |number: u8| match parameters.peek() {
-        Some(tag) if tag == 0xa0 | number => parameters.take_next("a parameter"),
-        _ => Err(refusal("a default, which is SHA-1")),
+        Some(tag) if tag == 0xa0 | number => parameters.take_next("a parameter").map(Some),
+        _ => Ok(None),
     };
-    let (mut first, mut second, mut third) = (explicit(0)?, explicit(1)?, explicit(2)?);
+    let (first, second, third) = (explicit(0)?, explicit(1)?, explicit(2)?);
+    let (Some(mut first), Some(mut second)) = (first, second) else {
+        return Err(refusal("a default, which is SHA-1"));
+    };
     let hash = read_hash(&mut first).map_err(|_| refusal("another hash"))?;
     first.end()?;
     let mut mgf = second.take(der::SEQUENCE)?;
@@ -339,16 +348,26 @@ fn read_pss(mut fields: Reader<'_>) -> Result<Hash, Error> {
         return Err(refusal("two hashes"));
     }
     mgf.end()?;
-    let salt = third.take(der::INTEGER)?.rest();
-    third.end()?;
-    if salt != [hash.len() as u8] {
-        return Err(refusal("a salt of another length"));
-    }
+    let salt = match third {
+        None => DEFAULT_SALT,
+        Some(mut third) => {
+            let salt = third.take(der::INTEGER)?.rest();
+            third.end()?;
+            match *salt {
+                [low] if low < 0x80 && u16::from(low) != DEFAULT_SALT => u16::from(low),
+                // X.690 §8.3: two bytes are one too many below 128.
+                [high, low] if (0x80..=MAX_SALT).contains(&u16::from_be_bytes([high, low])) => {
+                    u16::from_be_bytes([high, low])
+                }
+                _ => return Err(refusal("a salt of another length, or the default written out")),
+            }
+        }
+    };
     // The trailer's default is the only one there is.
     if parameters.peek().is_some() {
         return Err(refusal("a trailer"));
     }
-    Ok(hash)
+    Ok((hash, salt))
 }
 
 /// RFC 4055 §2.1: with NULL or without.

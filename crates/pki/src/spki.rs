@@ -86,13 +86,21 @@ pub fn rsa_to_der(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
     rsa::public_to_der(&key)
 }
 
-/// Reads the modulus and exponent of an RSA key, big-endian, to show them. Whether they are good ones is not checked.
+/// Reads the modulus and exponent of an RSA key, big-endian, to show them; also of one for PSS alone (RFC 4055 §1.2). Whether
+/// they are good ones is not checked.
 ///
 /// # Errors
 /// The first thing that is wrong with it, and where; also for a key of another type.
 pub fn rsa_from_der(bytes: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
-    let content = rsa::public_from_der(bytes)?;
-    let mut key = Reader::new(&content)?;
+    match rsa::pss_public_from_der(bytes) {
+        Ok(pss) => rsa_numbers(&pss.key),
+        Err(_) => rsa_numbers(&rsa::public_from_der(bytes)?),
+    }
+}
+
+/// Modulus and exponent of an RSAPublicKey.
+pub(crate) fn rsa_numbers(content: &[u8]) -> Result<(Vec<u8>, Vec<u8>), Error> {
+    let mut key = Reader::new(content)?;
     let mut numbers = key.take(der::SEQUENCE)?;
     key.end()?;
     let number = |content: &[u8]| content[content.iter().take_while(|byte| **byte == 0).count()..].to_vec();

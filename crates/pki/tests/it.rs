@@ -6,6 +6,7 @@ mod chains;
 mod cms;
 mod issuing;
 mod known;
+mod mixed;
 mod names;
 mod properties;
 mod refusals;

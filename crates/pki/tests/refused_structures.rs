@@ -450,6 +450,9 @@ fn signature_algorithms() {
     let sha256 = unhex(&hash("201"));
     let mgf = |of: &str| tlv(0x30, &[&unhex("06092a864886f70d010108"), &unhex(&hash(of))]);
     let good = [explicit(0xa0, &sha256), explicit(0xa1, &mgf("201")), explicit(0xa2, &[2, 1, 32])].concat();
+    let salted = |salt: &[u8]| {
+        pss(&[explicit(0xa0, &sha256), explicit(0xa1, &mgf("201")), explicit(0xa2, salt)].concat())
+    };
     assert!(SignatureAlgorithm::from_der(&pss(&good)).is_ok());
     check(
         vec![
@@ -477,7 +480,8 @@ fn signature_algorithms() {
             ("Ed25519 with NULL", identifier("06032b65700500"), "parameters"),
             ("Ed448", identifier("06032b6571"), "refused by name"),
             ("SLH-DSA-SHA2-128s", identifier("0609608648016503040314"), "algorithm"),
-            ("a composite with RSA", identifier("06082b0601050507062a"), "refused by name"),
+            ("a composite with brainpoolP256r1", identifier("06082b0601050507062f"), "refused by name"),
+            ("a composite with brainpoolP384r1", identifier("06082b06010505070632"), "refused by name"),
             ("a composite with NULL", identifier("06082b060105050706300500"), "parameters"),
             ("Dilithium3 of round 3", identifier("060b2b0601040102820b070605"), "refused by name"),
             ("PSS without parameters", tlv(0x30, &[&unhex("06092a864886f70d01010a")]), "parameters"),
@@ -493,10 +497,17 @@ fn signature_algorithms() {
                     .concat()),
                 "parameters",
             ),
+            ("PSS with the default salt written out", salted(&[2, 1, 20]), "parameters"),
+            ("PSS with a salt of -1", salted(&[2, 1, 0xff]), "parameters"),
+            ("PSS with a salt of -2", salted(&[2, 1, 0xfe]), "parameters"),
+            ("PSS with a salt of no bytes in its length", salted(&[2, 0]), "parameters"),
+            ("PSS with a salt of 127 in two bytes", salted(&[2, 2, 0, 127]), "parameters"),
+            ("PSS with a salt of 991, which fits no key", salted(&[2, 2, 0x03, 0xdf]), "parameters"),
+            ("PSS with a salt of 2^16 + 32", salted(&[2, 3, 1, 0, 32]), "parameters"),
+            ("PSS with two salts", salted(&[2, 1, 32, 2, 1, 32]), "trailing"),
             (
-                "PSS with a short salt",
-                pss(&[explicit(0xa0, &sha256), explicit(0xa1, &mgf("201")), explicit(0xa2, &[2, 1, 20])]
-                    .concat()),
+                "PSS without MGF1",
+                pss(&[explicit(0xa0, &sha256), explicit(0xa2, &[2, 1, 32])].concat()),
                 "parameters",
             ),
             ("PSS with a trailer", pss(&[good.clone(), explicit(0xa3, &[2, 1, 1])].concat()), "parameters"),

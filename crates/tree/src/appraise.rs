@@ -19,7 +19,7 @@ pub enum Key {
     /// ECDSA or RSA, as older trees have it.
     Classical(Classical),
     /// Held expanded: many files are checked with one key.
-    MlDsa(Box<any::ExpandedVerifyingKey>),
+    MlDsa(any::ExpandedVerifyingKey),
 }
 
 /// Trusted keys, by their ids: what the keyring `.ima` is for the kernel. It can be shared between threads.
@@ -75,7 +75,7 @@ impl Appraiser {
         for (index, (record, file)) in claims.iter().enumerate() {
             let alone = match self.candidates(record, file) {
                 Ok([Key::MlDsa(key)]) if record.version() == Version::V3 => {
-                    let taken = match &**key {
+                    let taken = match key {
                         any::ExpandedVerifyingKey::MlDsa44(key) => levels.0.take(index, key, record, file),
                         any::ExpandedVerifyingKey::MlDsa65(key) => levels.1.take(index, key, record, file),
                         any::ExpandedVerifyingKey::MlDsa87(key) => levels.2.take(index, key, record, file),

@@ -86,7 +86,7 @@ impl TrustedKey {
     ///
     /// # Errors
     /// [`Error::Key`] for a classical key.
-    pub fn ml_dsa(&self) -> Result<Box<any::ExpandedVerifyingKey>, Error> {
+    pub fn ml_dsa(&self) -> Result<any::ExpandedVerifyingKey, Error> {
         match verifying(&self.spki)?.0 {
             Key::MlDsa(key) => Ok(key),
             Key::Classical(_) => Err(Error::Key { what: "manifests are signed with ML-DSA alone" }),
@@ -111,7 +111,7 @@ fn verifying(spki: &[u8]) -> Result<(Key, &'static str), Error> {
     if let KeyAlgorithm::MlDsa(level) = info.algorithm() {
         let key = any::VerifyingKey::decode(level, info.key())
             .map_err(|_| Error::Key { what: "not a public key" })?;
-        return Ok((Key::MlDsa(Box::new(key.expand())), name));
+        return Ok((Key::MlDsa(key.expand()), name));
     }
     let key = Classical::elliptic(info.algorithm(), info.key());
     let key = key.ok_or(Error::Key { what: "IMA takes ML-DSA, RSA, and ECDSA on P-256 and P-384" })?;
@@ -147,7 +147,7 @@ pub struct Signer {
 
 enum Private {
     Ecdsa(Box<EcdsaKeyPair>),
-    MlDsa(Box<any::ExpandedSigningKey>),
+    MlDsa(any::ExpandedSigningKey),
 }
 
 impl Signer {
@@ -162,7 +162,7 @@ impl Signer {
         let public: &PublicKeyInfo = signing.public();
         let spki = spki::to_der(public);
         let key = match (info.algorithm(), info.secret()) {
-            (KeyAlgorithm::MlDsa(level), secret) => Private::MlDsa(Box::new(ml_dsa(level, secret)?)),
+            (KeyAlgorithm::MlDsa(level), secret) => Private::MlDsa(ml_dsa(level, secret)?),
             (algorithm @ (KeyAlgorithm::EcP256 | KeyAlgorithm::EcP384), Secret::EcScalar(scalar)) => {
                 let by = match algorithm {
                     KeyAlgorithm::EcP256 => &ECDSA_P256_SHA256_ASN1_SIGNING,
@@ -262,7 +262,7 @@ impl Signer {
     pub fn sign(&self, files: &[FileId]) -> Vec<Result<Vec<u8>, Error>> {
         match &self.key {
             Private::Ecdsa(pair) => files.iter().map(|file| self.sign_classical(pair, file)).collect(),
-            Private::MlDsa(key) => match &**key {
+            Private::MlDsa(key) => match key {
                 any::ExpandedSigningKey::MlDsa44(key) => self.sign_ml_dsa(key, files),
                 any::ExpandedSigningKey::MlDsa65(key) => self.sign_ml_dsa(key, files),
                 any::ExpandedSigningKey::MlDsa87(key) => self.sign_ml_dsa(key, files),

@@ -33,7 +33,7 @@
 //! assert_eq!(&attribute[..9], [0x03, 0x03, 0x04, 0x37, 0x62, 0xd4, 0x30, 0x0c, 0xed]);
 //!
 //! let mut appraiser = Appraiser::new();
-//! appraiser.trust(KeyId(0x3762_d430), Key::MlDsa(Box::new(key.verifying_key().expand())));
+//! appraiser.trust(KeyId(0x3762_d430), Key::MlDsa(key.verifying_key().expand()));
 //! appraiser.appraise(&Record::parse(&attribute)?, &file)?;
 //! # Ok(())
 //! # }

@@ -48,11 +48,14 @@ struct Read {
     index: usize,
     file: File,
     id: FileId,
+    /// One more name of a file that is signed elsewhere: it has a line, and its attribute is not written twice.
+    is_name: bool,
 }
 
 /// What to do with a file, after a look at what it has.
 enum Step {
     Check(Vec<u8>),
+    Name,
     Sign,
 }
 
@@ -68,7 +71,6 @@ impl Tree {
         take: impl FnMut(Entry<Signing>) -> Result<(), E>,
     ) -> Result<(), E> {
         let seen = Seen::default();
-        // A manifest lists every name, so that it also fits a copy without hard links.
         let seen = options.attribute.is_some().then_some(&seen);
         let window = if options.lines { WINDOW_WITH_LINES } else { WINDOW };
         let walk = Walk::new(&self.root, &self.rules);
@@ -89,7 +91,7 @@ struct Batch<'a> {
 impl Batch<'_> {
     fn run(&mut self, batch: Vec<(Vec<u8>, Found)>, seen: Option<&Seen>) -> Vec<Entry<Signing>> {
         let mut entries: Vec<Entry<Signing>> = Vec::with_capacity(batch.len());
-        let (mut to_check, mut to_sign) = (Vec::new(), Vec::new());
+        let (mut to_check, mut to_list, mut to_sign) = (Vec::new(), Vec::new(), Vec::new());
         for (path, found) in batch {
             let index = entries.len();
             // Replaced below for whatever is signed or kept.
@@ -106,10 +108,12 @@ impl Batch<'_> {
                         } else {
                             match self.read(index, file) {
                                 Err(why) => Signing::Failed(why),
-                                Ok(read) => {
+                                Ok(mut read) => {
+                                    read.is_name = matches!(step, Step::Name);
                                     match step {
-                                        Step::Sign => to_sign.push(read),
                                         Step::Check(value) => to_check.push((read, value)),
+                                        Step::Name if !self.options.keep_signatures => to_list.push(read),
+                                        Step::Name | Step::Sign => to_sign.push(read),
                                     }
                                     Signing::Failed(Error::Unsigned)
                                 }
@@ -120,6 +124,7 @@ impl Batch<'_> {
             };
             entries.push(Entry::new(path, outcome));
         }
+        to_list.iter().for_each(|read| self.done(read, None, Signing::Listed, &mut entries));
         to_sign.extend(self.keep(to_check, &mut entries));
         if self.options.dry_run {
             to_sign.iter().for_each(|read| entries[read.index].outcome = Signing::WouldSign);
@@ -136,6 +141,10 @@ impl Batch<'_> {
     fn first_look(&self, path: &[u8], seen: Option<&Seen>) -> Result<Result<(File, Step), Left>, Error> {
         let file = match self.tree.take(path, seen)? {
             Ok(file) => file,
+            // A manifest lists every name, so that it also fits a copy without hard links.
+            Err(Left::HardLink) if self.options.lines => {
+                return Ok(self.tree.take(path, None)?.map(|file| (file, Step::Name)));
+            }
             Err(why) => return Ok(Err(why)),
         };
         let value = match self.options.attribute {
@@ -159,7 +168,7 @@ impl Batch<'_> {
 
     fn read(&mut self, index: usize, mut file: File) -> Result<Read, Error> {
         let id = file.digest(self.signer.hash(), self.buffer)?;
-        Ok(Read { index, file, id })
+        Ok(Read { index, file, id, is_name: false })
     }
 
     /// Keeps what verifies, and gives back the rest.
@@ -202,7 +211,9 @@ impl Batch<'_> {
                 return Err(Error::Changed);
             }
         }
-        let Some(name) = self.options.attribute else { return Ok((value, Signing::Listed)) };
+        let Some(name) = self.options.attribute.filter(|_| !read.is_name) else {
+            return Ok((value, Signing::Listed));
+        };
         read.file.set_attribute(name, &value)?;
         Ok((value, Signing::Signed))
     }

@@ -209,21 +209,24 @@ impl Tree {
             Err(_) => return Err(Error::NotRegular),
         };
         match file.attribute(attribute)? {
-            Some(there) if !replace && there != value => {
-                return Err(match Record::parse(&there) {
-                    Ok(other) => Error::OtherKey { key_id: other.key_id() },
-                    Err(_) => Error::Occupied,
-                });
-            }
+            Some(there) if !replace && there != value => match Record::parse(&there) {
+                // The same key's: of the file as it was, or by another of its names.
+                Ok(other) if other.key_id() == record.key_id() => {}
+                Ok(other) => return Err(Error::OtherKey { key_id: other.key_id() }),
+                Err(_) => return Err(Error::Occupied),
+            },
             _ => {}
         }
-        let id = file.digest(record.hash(), buffer)?;
-        appraiser.appraise(&record, &id)?;
-        if !file.is_unchanged()? {
-            return Err(Error::Changed);
+        // Once more, for another name of the file may get its signature at the same time.
+        for _ in 0..2 {
+            let id = file.digest(record.hash(), buffer)?;
+            appraiser.appraise(&record, &id)?;
+            if file.is_unchanged()? {
+                file.set_attribute(attribute, value)?;
+                return Ok(record.key_id());
+            }
         }
-        file.set_attribute(attribute, value)?;
-        Ok(record.key_id())
+        Err(Error::Changed)
     }
 }
 

@@ -86,13 +86,11 @@ fn p384() -> Signer {
     Signer::new(&info, None, 0).unwrap()
 }
 
+/// Bytes by the forecast and in truth, and files without room by the forecast and in truth.
+type Round = ([i64; 2], [u64; 2]);
+
 /// Signs with each key in turn: what [`round`] says.
-fn rounds(
-    disk: &Disk,
-    expected: &Geometry,
-    files: usize,
-    mix: Mix,
-) -> Vec<(&'static str, ([i64; 2], [u64; 2]))> {
+fn rounds(disk: &Disk, expected: &Geometry, files: usize, mix: Mix) -> Vec<(&'static str, Round)> {
     let place = disk.path().join("tree");
     fs::create_dir(&place).unwrap();
     fill(&place, files, mix);
@@ -115,7 +113,7 @@ fn rounds(
 
 /// Signs every file: the bytes that were forecast and that the disk gave, and files that found no room by the forecast and in
 /// truth.
-fn round(disk: &Disk, tree: &Tree, geometry: &Geometry, key: &Signer) -> ([i64; 2], [u64; 2]) {
+fn round(disk: &Disk, tree: &Tree, geometry: &Geometry, key: &Signer) -> Round {
     let before = free(disk.path());
     let census = tree.census();
     let forecast = geometry.forecast(&census, SECURITY_IMA, key.attribute_len());

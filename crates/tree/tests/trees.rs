@@ -290,6 +290,61 @@ fn signatures_leave_and_come_back() {
     assert_eq!(lines, 4);
 }
 
+/// Signed where it lies, a file has one signature; in the manifest of the same run both of its names have a line.
+#[test]
+fn a_manifest_beside_attributes_lists_every_name() {
+    for keep_signatures in [false, true] {
+        let (folder, key) = (tempfile::tempdir().unwrap(), signer(Level::MlDsa44, 1));
+        let at = folder.path();
+        fs::write(at.join("one"), "content").unwrap();
+        fs::hard_link(at.join("one"), at.join("two")).unwrap();
+        let options = SignOptions { keep_signatures, ..user() };
+        for first in ["signed", "kept"] {
+            let outcomes = sign(&open(at), &key, SignOptions { lines: true, ..options });
+            assert_eq!(outcomes.values().collect::<Vec<_>>(), [first, "listed"]);
+        }
+        assert_eq!(words(&sign(&open(at), &key, user())), ["hard link", "kept"], "without lines");
+        let text = manifest(at, Rules::default(), Some(&key), options, &key);
+        assert_eq!(by_manifest(at, &text, &[&key]).unwrap().values().collect::<Vec<_>>(), ["good", "good"]);
+
+        fs::remove_file(at.join("two")).unwrap();
+        fs::write(at.join("two"), "content").unwrap();
+        let manifest = Manifest::unverified(stored(&text)).unwrap();
+        let mut applied = Vec::new();
+        let Ok(()) = open(at).apply(manifest, &trusting(&[&key]), USER_IMA, false, |entry| {
+            applied.push(verdict(&entry.outcome));
+            Ok::<(), Infallible>(())
+        });
+        let expected = if keep_signatures { "good" } else { "unsigned" };
+        assert_eq!(applied, [expected, expected], "each line has a signature of its own");
+    }
+}
+
+/// A manifest lists every name of a file, each with a signature of its own; and the next manifest has other signatures.
+#[test]
+fn a_file_of_two_names_takes_either_signature() {
+    let (folder, key, other) =
+        (tempfile::tempdir().unwrap(), signer(Level::MlDsa44, 1), signer(Level::MlDsa44, 2));
+    let at = folder.path();
+    fs::write(at.join("one"), "content").unwrap();
+    fs::hard_link(at.join("one"), at.join("two")).unwrap();
+    let keep = SignOptions { keep_signatures: true, ..SignOptions::default() };
+    let apply = |by: &Signer, replace| {
+        let manifest = Manifest::unverified(stored(&manifest(at, Rules::default(), None, keep, by))).unwrap();
+        let mut outcomes = Outcomes::new();
+        let Ok(()) = open(at).apply(manifest, &trusting(&[&key, &other]), USER_IMA, replace, |entry| {
+            outcomes.insert(entry.path, verdict(&entry.outcome));
+            Ok::<(), Infallible>(())
+        });
+        outcomes.into_values().collect::<Vec<_>>()
+    };
+    assert_eq!(apply(&key, false), ["good", "good"]);
+    assert_eq!(apply(&key, false), ["good", "good"], "signatures of the same key, made later");
+    assert_eq!(apply(&other, false), ["other-key", "other-key"]);
+    assert_eq!(verify(&open(at), &trusting(&[&key]))[&b"one"[..]], "good");
+    assert_eq!(apply(&other, true), ["good", "good"]);
+}
+
 #[test]
 fn classical_keys_sign_both_versions() {
     use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo};

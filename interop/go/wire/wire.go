@@ -14,7 +14,8 @@ import (
 // Request holds the fields of all requests.
 type Request struct {
 	Ask, Level, Seed, Form, Key, Payload, Typ, Token string
-	Deterministic                                    bool
+	Public, Message, Content, Aad                    string
+	Deterministic, Detached, Untagged                bool
 }
 
 // Answer is what goes back.

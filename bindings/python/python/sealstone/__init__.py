@@ -10,23 +10,27 @@ Traceback (most recent call last):
 sealstone.BadSignature: the signature does not verify
 
 Keys are read and written in PEM, DER and JWK; `sealstone.jwt` and `sealstone.jws` sign and verify tokens, `sealstone.files`
-files of any size. What is bytes may be bytes, bytearray or memoryview. Signing, verifying and making keys run without the
+files of any size, `sealstone.tree` whole trees as Linux checks them. What is bytes may be bytes, bytearray or memoryview. Signing, verifying and making keys run without the
 interpreter's lock; keys can be used by any number of threads.
 """
 
-from sealstone import files, jws, jwt
+from sealstone import files, jws, jwt, tree
 from sealstone._errors import (
     AlgorithmMismatch,
+    BadCertificate,
     BadClaims,
     BadKey,
+    BadManifest,
     BadSignature,
     BadToken,
+    BadTree,
     ClaimRefused,
     Error,
     Expired,
     FaultDetected,
     NoSeed,
     NotYetValid,
+    RefusedTree,
     RngFailed,
     UnknownAlgorithm,
     UnknownKey,
@@ -59,10 +63,13 @@ del _error
 __all__ = [
     "LEVELS",
     "AlgorithmMismatch",
+    "BadCertificate",
     "BadClaims",
     "BadKey",
+    "BadManifest",
     "BadSignature",
     "BadToken",
+    "BadTree",
     "ClaimRefused",
     "Error",
     "Expired",
@@ -71,6 +78,7 @@ __all__ = [
     "MuHasher",
     "NoSeed",
     "NotYetValid",
+    "RefusedTree",
     "RngFailed",
     "SigningKey",
     "UnknownAlgorithm",
@@ -87,5 +95,6 @@ __all__ = [
     "self_test",
     "sign_batch",
     "signature_len",
+    "tree",
     "verify_batch",
 ]

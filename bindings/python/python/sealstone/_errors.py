@@ -1,5 +1,10 @@
 """What can go wrong. The words of each say what, where, expected and found, and never a secret."""
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sealstone._native import Entry
+
 
 class Error(Exception):
     """Anything that this package raises, but for wrong types (TypeError) and files (OSError)."""
@@ -59,3 +64,30 @@ class RngFailed(Error):
 
 class FaultDetected(Error):
     """The machine computed wrongly. Nothing was released."""
+
+
+class BadCertificate(Error, ValueError):
+    """A certificate is malformed, or cannot stand for a key that signs files: it has no subject key identifier, is not valid now,
+    or is for another use or another key."""
+
+
+class BadManifest(Error, ValueError):
+    """The manifest of a tree is malformed or unsigned."""
+
+
+class RefusedTree(Error):
+    """Nothing was begun, because it would not work out: the words say why and what to do."""
+
+
+class BadTree(Error):
+    """Some files of a tree are not signed, or not good. `entries` has what became of every file, `bad` those that are not."""
+
+    def __init__(self, entries: "list[Entry]") -> None:
+        self.entries = entries
+        self.bad = [entry for entry in entries if entry.bad]
+        meant = sum(entry.status != "skipped" for entry in entries)
+        first = f"; the first is {self.bad[0].path!r}: {self.bad[0].message}" if self.bad else ""
+        super().__init__(f"{len(self.bad)} of {meant} files are not good{first}")
+
+    def __reduce__(self) -> tuple[type, tuple[str]]:
+        return (Error, (str(self),))

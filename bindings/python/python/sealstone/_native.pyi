@@ -1,6 +1,7 @@
 """The types of the native half. Its documentation is in its docstrings."""
 
-from collections.abc import Sequence
+import os
+from collections.abc import Iterator, Sequence
 from typing import Protocol, final
 
 # bytes, bytearray, memoryview, and what else lends bytes. Python 3.12 has a name for all of them.
@@ -8,6 +9,8 @@ from typing_extensions import Buffer
 
 __version__: str
 __all__ = [
+    "Entries",
+    "Entry",
     "JwkSet",
     "MuHasher",
     "SigningKey",
@@ -23,6 +26,10 @@ __all__ = [
     "self_test",
     "sign_batch",
     "signature_len",
+    "tree_apply",
+    "tree_extract",
+    "tree_sign",
+    "tree_verify",
     "verify_batch",
 ]
 
@@ -142,3 +149,101 @@ def jws_sign(key: SigningKey, payload: Buffer, typ: str | None, cty: str | None,
 def jws_verify(token: str, key: VerifyingKey | JwkSet, /) -> tuple[bytes, str]: ...
 def jwt_sign(key: SigningKey, claims: str, typ: str, kid: str | None, /) -> str: ...
 def jwt_verify(token: str, key: VerifyingKey | JwkSet, rules: _Rules, now: int, /) -> tuple[str, str]: ...
+
+@final
+class Entry:
+    @property
+    def path(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def bad(self) -> bool: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def message(self) -> str | None: ...
+    @property
+    def key_id(self) -> str | None: ...
+    @property
+    def bytes(self) -> int: ...
+
+@final
+class Entries:
+    def __iter__(self) -> Iterator[Entry]: ...
+    def __next__(self) -> Entry: ...
+    def close(self) -> None: ...
+
+class _Selection(Protocol):
+    @property
+    def exclude(self) -> list[str]: ...
+    @property
+    def include(self) -> list[str]: ...
+    @property
+    def only_executable(self) -> bool: ...
+    @property
+    def min_size(self) -> int: ...
+    @property
+    def cross_mounts(self) -> bool: ...
+    @property
+    def jobs(self) -> int | None: ...
+
+class _How(Protocol):
+    @property
+    def attribute(self) -> str | None: ...
+    @property
+    def manifest(self) -> str | None: ...
+    @property
+    def label(self) -> bytes: ...
+    @property
+    def keep_signatures(self) -> bool: ...
+    @property
+    def hash(self) -> str: ...
+    @property
+    def replace(self) -> bool: ...
+    @property
+    def dry_run(self) -> bool: ...
+    @property
+    def tested(self) -> bool: ...
+
+class _By(Protocol):
+    @property
+    def attribute(self) -> str: ...
+    @property
+    def manifest(self) -> str | os.PathLike[str] | None: ...
+    @property
+    def allow_unsigned(self) -> list[str]: ...
+
+_Path = str | os.PathLike[str]
+_Trusted = Sequence[VerifyingKey | str | Buffer]
+
+def tree_sign(
+    directory: _Path, key: SigningKey, certificate: str | Buffer | None, now: int, selection: _Selection, how: _How, /
+) -> Entries: ...
+def tree_verify(
+    directory: _Path,
+    trusted: _Trusted,
+    now: int,
+    selection: _Selection,
+    by: _By,
+    /,
+) -> Entries: ...
+def tree_extract(
+    directory: _Path,
+    manifest: _Path,
+    label: bytes,
+    now: int,
+    selection: _Selection,
+    attribute: str,
+    skip_unsigned: bool,
+    /,
+) -> Entries: ...
+def tree_apply(
+    manifest: _Path,
+    directory: _Path,
+    trusted: _Trusted,
+    now: int,
+    selection: _Selection,
+    attribute: str,
+    replace: bool,
+    /,
+) -> Entries: ...

@@ -11,12 +11,14 @@ beside the file. A file of any size is read once, in constant memory.
 >>> files.verify(letter, key.verifying_key)
 """
 
+import contextlib
 import hashlib
 import os
-import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO, TypeAlias
 
+from sealstone import _whole
 from sealstone._errors import BadSignature
 from sealstone._native import SigningKey, VerifyingKey, signature_len
 
@@ -41,21 +43,22 @@ PRE_HASHES = {
     "SHAKE-256": ("shake_256", 64),
 }
 
+#: The path of a file, or what is open to read bytes from, such as `sys.stdin.buffer`.
+File: TypeAlias = str | os.PathLike[str] | BinaryIO
+
 # Bytes that are read at a time.
 _PIECE = 1 << 20
 
 
-def mu(
-    file: str | os.PathLike[str], key: VerifyingKey, *, context: "Buffer | None" = None, pre_hash: str | None = None
-) -> bytes:
-    """The representative mu of a file for a key, 64 bytes: what `sealstone sign --compute-mu` prints.
+def mu(file: File, key: VerifyingKey, *, context: "Buffer | None" = None, pre_hash: str | None = None) -> bytes:
+    """The representative mu of a file for a key, 64 bytes: what `sealstone sign --compute-mu` prints. A stream is read to its end.
 
     With `pre_hash` by a digest of the file: HashML-DSA, another scheme than pure ML-DSA. Raises OSError, WrongLength, and
     ValueError for an unknown function.
     """
     if pre_hash is None:
         hasher = key.mu_hasher(context=context)
-        with open(file, "rb", buffering=0) as opened:
+        with _opened(file) as opened:
             while piece := opened.read(_PIECE):
                 hasher.update(piece)
         return hasher.digest()
@@ -63,7 +66,7 @@ def mu(
         raise ValueError(f"pre_hash: expected one of {', '.join(PRE_HASHES)}, found {pre_hash!r}")
     name, length = PRE_HASHES[pre_hash]
     digest = hashlib.new(name)
-    with open(file, "rb", buffering=0) as opened:
+    with _opened(file) as opened:
         while piece := opened.read(_PIECE):
             digest.update(piece)
     # A SHAKE gives as many bytes as it is asked for; the others have one length.
@@ -72,41 +75,32 @@ def mu(
 
 
 def sign(
-    file: str | os.PathLike[str],
+    file: File,
     key: SigningKey,
     *,
     signature: str | os.PathLike[str] | None = None,
     context: "Buffer | None" = None,
     pre_hash: str | None = None,
+    deterministic: bool = False,
     replace: bool = False,
 ) -> Path:
-    """Signs a file, writes the signature and gives its path: FILE.sig, or `signature`. It appears whole or not at all.
+    """Signs a file, writes the signature and gives its path: FILE.sig, or `signature`, which a stream needs. It appears whole or
+    not at all.
+
+    `deterministic` signs without randomness: the same input gives the same signature, at the price of a defence.
 
     Raises FileExistsError if it is there and `replace` is not said, OSError, RngFailed, and as mu does.
     """
     path = _beside(file, signature)
-    if not replace and path.exists():
-        raise FileExistsError(f"{path} is there; replace=True replaces it")
-    signed = key.sign_mu(mu(file, key.verifying_key, context=context, pre_hash=pre_hash))
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as opened:
-            opened.write(signed)
-        os.chmod(temporary, 0o644)
-        if replace:
-            os.replace(temporary, path)
-        else:
-            # Fails if somebody made it in the meantime.
-            os.link(temporary, path)
-            os.unlink(temporary)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with _whole.written(path, replace=replace, option="replace") as written:
+        representative = mu(file, key.verifying_key, context=context, pre_hash=pre_hash)
+        signed = key.sign_mu_deterministic(representative) if deterministic else key.sign_mu(representative)
+        Path(written).write_bytes(signed)
     return path
 
 
 def verify(
-    file: str | os.PathLike[str],
+    file: File,
     key: VerifyingKey,
     *,
     signature: str | os.PathLike[str] | None = None,
@@ -127,7 +121,18 @@ def verify(
     key.verify_mu(mu(file, key, context=context, pre_hash=pre_hash), given)
 
 
-def _beside(file: str | os.PathLike[str], signature: str | os.PathLike[str] | None) -> Path:
+@contextlib.contextmanager
+def _opened(file: File) -> Iterator[BinaryIO]:
+    if isinstance(file, (str, os.PathLike)):
+        with open(file, "rb", buffering=0) as opened:
+            yield opened
+    else:
+        yield file
+
+
+def _beside(file: File, signature: str | os.PathLike[str] | None) -> Path:
     if signature is not None:
         return Path(signature)
+    if not isinstance(file, (str, os.PathLike)):
+        raise ValueError("signature: a stream has no name to put .sig behind")
     return Path(os.fspath(file) + ".sig")

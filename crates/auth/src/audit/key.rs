@@ -23,7 +23,7 @@ const LEVEL: Level = Level::MlDsa65;
 
 /// The private key.
 pub struct AuditKey {
-    expanded: Box<ExpandedSigningKey>,
+    expanded: ExpandedSigningKey,
     public: PublicKey,
     randomness: Arc<dyn Randomness>,
 }
@@ -49,7 +49,7 @@ impl AuditKey {
         if key.verifying_key().encode() != public.as_bytes() {
             return Err(Error::data(&path, "the sealed key is not the one of `public`"));
         }
-        Ok(Self { expanded: Box::new(key.expand()), public, randomness })
+        Ok(Self { expanded: key.expand(), public, randomness })
     }
 
     /// The public half.

@@ -6,11 +6,12 @@ use clap::Args;
 use sealstone_pki::ml_kem::EncapsulationKey;
 use sealstone_pki::x509::{CertificateBuilder, KeyUsage, Profile};
 
-use super::load::{self, Form, Out, Subject, signer};
-use super::new::{chosen_serial, made};
-use super::{Names, Place, words};
+use super::certify::Said;
+use super::load::{self, Out, Subject, Written, signer};
+use super::{Names, Place};
 use crate::error::Error;
 use crate::files::Source;
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 /// Options of `cert issue`.
@@ -36,6 +37,8 @@ pub(crate) struct Options {
     /// The authority's private key: PEM, DER or JWK
     #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: OsString,
+    #[command(flatten)]
+    password: PasswordFile,
     /// Grant the purposes and key uses that the request asks for
     #[arg(long)]
     as_requested: bool,
@@ -53,18 +56,16 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
     let target = options.out.target(terminal)?;
     let issuer = load::certificate(&options.ca)?;
-    let key = signer(&Source::from(options.key.clone()), options.draft, terminal)?;
+    let key = signer(&Source::from(options.key.clone()), &options.password, options.draft, terminal)?;
     let wanted = Subject::load(&options.request)?;
-    let (not_before, not_after) =
-        options.place.validity(options.names.is_authority, Some(issuer.not_after()))?;
-    if not_after > issuer.not_after() {
-        terminal.warn(
-            format_args!("it would be valid for longer than its authority, until {}", words::time(not_after)),
-            "no chain holds after the authority's end: a shorter --valid-for says so",
-        );
-    }
-    let mut profile = options.names.profile();
-    options.place.add_to(&mut profile);
+    let said = Said {
+        names: &options.names,
+        place: &options.place,
+        out: &options.out,
+        target: &target,
+        form: Written::Pem,
+    };
+    let mut profile = said.profile();
     let (mut subject, public_key) = match &wanted {
         Subject::Key(key) => (None, key.as_slice()),
         Subject::Request(request) => {
@@ -100,10 +101,6 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         );
         return Err(Error::usage(what, "--draft takes it"));
     }
-    let serial = chosen_serial(&options.place)?;
-    let builder = CertificateBuilder { not_after, not_before, profile, serial, subject };
-    let certificate = builder.issue(public_key, &issuer, &*key).map_err(|cause| made(&cause))?;
-    let form = options.out.format.unwrap_or(Form::Pem);
-    options.out.write(&target, form, certificate.to_pem(), certificate.der(), terminal)?;
-    words::written(&target, &certificate, options.out.json, terminal)
+    let sign = |builder: CertificateBuilder| builder.issue(public_key, &issuer, &*key);
+    said.certify(subject, profile, Some(issuer.not_after()), sign, terminal).map(drop)
 }

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use clap::{Args, ValueEnum};
 use sealstone_jose::PrivateKey;
 use sealstone_pki::composite::{self, CompositeKey};
+use sealstone_pki::form::{Form, Kind};
 use sealstone_pki::ml_kem::EncapsulationKey;
 use sealstone_pki::sign::{Signer, SigningKey};
 use sealstone_pki::x509::{Crl, Csr};
@@ -12,8 +13,8 @@ use sealstone_pki::{Certificate, pkcs8, spki};
 
 use crate::error::Error;
 use crate::files::{Readers, Source, Target};
-use crate::keyfile;
-use crate::password::{self, PasswordFile};
+use crate::keyfile::{self, Opened};
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 /// Larger than any key, and than a bundle of a thousand certificates.
@@ -21,7 +22,7 @@ const LIMIT: usize = 16 << 20;
 
 /// How a certificate, a request or a list is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(crate) enum Form {
+pub(crate) enum Written {
     /// Text, one block
     Pem,
     /// The same in DER, which is binary
@@ -36,7 +37,7 @@ pub(crate) struct Out {
     pub(crate) out: OsString,
     /// How it is written
     #[arg(long, value_enum)]
-    pub(crate) format: Option<Form>,
+    pub(crate) format: Option<Written>,
     /// Replace the file if it is there
     #[arg(long)]
     pub(crate) force: bool,
@@ -55,7 +56,7 @@ impl Out {
                 "give --out a file",
             ));
         }
-        if self.format == Some(Form::Der) && target == Target::Stdout && terminal.is_screen() {
+        if self.format == Some(Written::Der) && target == Target::Stdout && terminal.is_screen() {
             return Err(Error::usage(
                 "DER is binary and would disturb the terminal",
                 "write it to a file or into a pipe",
@@ -68,12 +69,12 @@ impl Out {
     pub(crate) fn write(
         &self,
         target: &Target,
-        form: Form,
+        form: Written,
         pem: String,
         der: &[u8],
         terminal: &mut Terminal,
     ) -> Result<(), Error> {
-        let bytes = if form == Form::Pem { pem.as_bytes() } else { der };
+        let bytes = if form == Written::Pem { pem.as_bytes() } else { der };
         target.write(bytes, Readers::All, self.force, terminal)
     }
 }
@@ -86,50 +87,40 @@ pub(crate) fn refused(name: &str, cause: &sealstone_pki::Error) -> Error {
 /// A private key that signs certificates: PEM, DER or JWK; a composite only with `draft`.
 pub(crate) fn signer(
     source: &Source,
+    password: &PasswordFile,
     draft: bool,
     terminal: &mut Terminal,
 ) -> Result<Box<dyn Signer>, Error> {
-    let name = source.name();
-    let bytes = source.read(LIMIT)?;
-    let encrypted = password::is_encrypted(&bytes);
-    let bytes = password::opened(&name, bytes, &PasswordFile::default())?;
-    if let Some(mode) = source.wide_mode().filter(|_| !encrypted) {
-        terminal.warn(
-            format_args!("{name} holds a private key and its mode {mode:04o} lets others in"),
-            &format!("chmod 600 {name}"),
-        );
+    let file = Opened::read(source, LIMIT, password)?;
+    file.warn_of_mode(source, terminal);
+    let (name, bytes) = (file.name.as_str(), file.bytes.as_slice());
+    let composite = match Form::of(bytes) {
+        Some(Form::Pem(_)) => composite::from_pkcs8_pem(file.text()?),
+        Some(Form::Der(_)) => composite::from_pkcs8(bytes),
+        _ => return Ok(Box::new(standard_signer(&file)?)),
+    };
+    match composite {
+        Ok(key) => composite_signer(name, key, draft),
+        Err(sealstone_pki::Error::Composite(cause)) => Err(Error::key(name, cause, cause.hint())),
+        Err(_) => Ok(Box::new(standard_signer(&file)?)),
     }
-    let refused = |cause: sealstone_pki::Error| refused(&name, &cause);
-    let read = match bytes.trim_ascii_start() {
-        [b'{', ..] => {
-            let key = PrivateKey::from_jwk(text(&name, &bytes)?)
-                .map_err(|cause| Error::key(&name, &cause, cause.hint()))?;
+}
+
+/// The same of a standard key alone.
+pub(crate) fn standard_signer(file: &Opened) -> Result<SigningKey, Error> {
+    let (name, bytes) = (file.name.as_str(), file.bytes.as_slice());
+    let read = match Form::of(bytes) {
+        Some(Form::Pem(Kind::Spki) | Form::Der(Kind::Spki)) => return Err(keyfile::not_private(name)),
+        Some(Form::Json) => {
+            let key =
+                PrivateKey::from_jwk(file.text()?).map_err(|cause| Error::key(name, &cause, cause.hint()))?;
             pkcs8::from_der(&keyfile::private_bytes(&key, keyfile::Format::Der)?)
         }
-        [b'-', ..] => match composite::from_pkcs8_pem(text(&name, &bytes)?) {
-            Ok(key) => return composite_signer(&name, key, draft),
-            Err(sealstone_pki::Error::Composite(cause)) => {
-                return Err(Error::key(&name, cause, cause.hint()));
-            }
-            Err(_) => pkcs8::from_pem(text(&name, &bytes)?),
-        },
-        _ => match composite::from_pkcs8(&bytes) {
-            Ok(key) => return composite_signer(&name, key, draft),
-            Err(sealstone_pki::Error::Composite(cause)) => {
-                return Err(Error::key(&name, cause, cause.hint()));
-            }
-            Err(_) => pkcs8::from_der(&bytes),
-        },
+        Some(Form::Pem(_)) => pkcs8::from_pem(file.text()?),
+        Some(Form::Der(Kind::Sec1)) => pkcs8::from_sec1_der(bytes),
+        _ => pkcs8::from_der(bytes),
     };
-    match read {
-        Ok(info) => Ok(Box::new(SigningKey::from_info(&info).map_err(refused)?)),
-        Err(sealstone_pki::Error::PemLabel { found, .. }) if found == "PUBLIC KEY" => Err(Error::key(
-            &name,
-            "this is a public key, expected a private one",
-            Some("signing takes the file that `sealstone key generate` wrote"),
-        )),
-        Err(cause) => Err(refused(cause)),
-    }
+    read.and_then(|info| SigningKey::from_info(&info)).map_err(|cause| refused(name, &cause))
 }
 
 fn composite_signer(name: &str, key: composite::PrivateKey, draft: bool) -> Result<Box<dyn Signer>, Error> {

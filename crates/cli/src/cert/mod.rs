@@ -1,5 +1,6 @@
 //! `sealstone cert`: certificates are made, issued, read, checked and revoked.
 
+mod certify;
 mod content;
 mod issue;
 pub(crate) mod load;

@@ -3,15 +3,15 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use sealstone_mldsa::OsRandom;
 use sealstone_pki::Name;
-use sealstone_pki::x509::{CertificateBuilder, KeyUsage, Serial};
+use sealstone_pki::x509::{CertificateBuilder, KeyUsage};
 
-use super::content::Number;
-use super::load::{Form, Out, signer};
+use super::certify::Said;
+use super::load::{Out, Written, signer};
 use super::{Names, Place, words};
 use crate::error::Error;
 use crate::files::Source;
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 /// Options of `cert new`.
@@ -30,6 +30,8 @@ pub(crate) struct Options {
     /// The private key: PEM, DER or JWK; - is standard input
     #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: OsString,
+    #[command(flatten)]
+    password: PasswordFile,
     /// For Linux IMA: in DER, and with what the kernel wants
     #[arg(long, conflicts_with_all = ["is_authority", "draft", "key_usage", "purpose"])]
     ima: bool,
@@ -46,7 +48,7 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
     let target = options.out.target(terminal)?;
-    let key = signer(&Source::from(options.key.clone()), options.draft, terminal)?;
+    let key = signer(&Source::from(options.key.clone()), &options.password, options.draft, terminal)?;
     if options.ima && !matches!(key.algorithm(), sealstone_pki::SignatureAlgorithm::MlDsa(_)) {
         terminal.warn(
             format_args!(
@@ -56,39 +58,27 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             "`sealstone key generate` makes an ML-DSA key",
         );
     }
-    let (not_before, not_after) = options.place.validity(options.names.is_authority, None)?;
-    let mut profile = options.names.profile();
-    options.place.add_to(&mut profile);
-    if options.ima {
-        profile.key_usage = Some(KeyUsage::DIGITAL_SIGNATURE);
-    }
     let Some(subject) = options.names.subject.clone().filter(|subject: &Name| !subject.is_empty()) else {
         return Err(Error::usage(
             "a certificate signed by its own key needs a subject",
             "--subject CN=billing,O=Example gives it one",
         ));
     };
-    let serial = chosen_serial(&options.place)?;
-    let builder = CertificateBuilder { not_after, not_before, profile, serial, subject };
-    let certificate = builder.self_sign(&*key).map_err(|cause| made(&cause))?;
-    let form = options.out.format.unwrap_or(if options.ima { Form::Der } else { Form::Pem });
-    options.out.write(&target, form, certificate.to_pem(), certificate.der(), terminal)?;
-    words::written(&target, &certificate, options.out.json, terminal)?;
+    let said = Said {
+        names: &options.names,
+        place: &options.place,
+        out: &options.out,
+        target: &target,
+        form: if options.ima { Written::Der } else { Written::Pem },
+    };
+    let mut profile = said.profile();
+    if options.ima {
+        profile.key_usage = Some(KeyUsage::DIGITAL_SIGNATURE);
+    }
+    let sign = |builder: CertificateBuilder| builder.self_sign(&*key);
+    let certificate = said.certify(subject, profile, None, sign, terminal)?;
     if options.ima && !options.out.json {
         words::ima(&target, &certificate, terminal)?;
     }
     Ok(())
-}
-
-pub(crate) fn chosen_serial(place: &Place) -> Result<Serial, Error> {
-    match &place.serial {
-        Some(Number(digits)) => Serial::new(digits),
-        None => Serial::random(&mut OsRandom),
-    }
-    .map_err(|cause| made(&cause))
-}
-
-/// What cannot be made is the fault of what was asked for.
-pub(crate) fn made(cause: &sealstone_pki::Error) -> Error {
-    Error::Usage { what: cause.to_string(), hint: cause.hint().map(str::to_owned) }
 }

@@ -9,12 +9,13 @@ use sealstone_pki::sign::VerifyingKey;
 use sealstone_pki::x509::{Crl, CrlBuilder, Reason, Revoked};
 use serde_json::{Value, json};
 
-use super::load::{self, Form, Out, signer};
-use super::new::made;
+use super::certify::made;
+use super::load::{self, Out, Written, signer};
 use super::{content, words};
 use crate::clock;
 use crate::error::Error;
 use crate::files::{Source, Target, shown};
+use crate::password::PasswordFile;
 use crate::terminal::{BOLD, GOOD, Terminal};
 
 /// Options of `cert revoke`.
@@ -37,6 +38,8 @@ pub(crate) struct Options {
     /// The authority's private key: PEM, DER or JWK
     #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: OsString,
+    #[command(flatten)]
+    password: PasswordFile,
     /// The list before
     #[arg(long, value_name = "CRL", value_parser = clap::value_parser!(OsString))]
     list: Option<OsString>,
@@ -84,7 +87,7 @@ fn reason(text: &str) -> Result<Reason, String> {
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
     let target = options.out.target(terminal)?;
     let issuer = load::certificate(&options.ca)?;
-    let key = signer(&Source::from(options.key.clone()), options.draft, terminal)?;
+    let key = signer(&Source::from(options.key.clone()), &options.password, options.draft, terminal)?;
     let now = content::now()?;
     let (mut revoked, mut number) = (BTreeMap::new(), 1);
     if let Some(file) = &options.list {
@@ -117,7 +120,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     let span = i64::try_from(options.next.as_secs()).unwrap_or(i64::MAX);
     let builder = CrlBuilder { next_update: now.saturating_add(span), number, revoked, this_update: now };
     let list = builder.sign(&issuer, &*key).map_err(|cause| made(&cause))?;
-    let form = options.out.format.unwrap_or(Form::Pem);
+    let form = options.out.format.unwrap_or(Written::Pem);
     options.out.write(&target, form, list.to_pem(), list.der(), terminal)?;
     let Target::Path(path) = &target else { return Ok(()) };
     if options.out.json {

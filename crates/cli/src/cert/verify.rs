@@ -13,7 +13,7 @@ use serde_json::json;
 use super::{content, load, words};
 use crate::error::Error;
 use crate::files::Source;
-use crate::terminal::{DIM, GOOD, Safe, Terminal};
+use crate::terminal::{DIM, GOOD, Safe, Terminal, WARNING};
 
 /// Options of `cert verify`.
 #[derive(Args)]
@@ -26,7 +26,8 @@ Examples:
 
 By RFC 5280 §6: signatures, times, what each authority may do and how deep, name constraints, unknown \
 critical extensions, key usage as RFC 9881 wants it, revocation lists. A chain may mix ML-DSA, ECDSA, \
-Ed25519 and RSA, unless --least is given. Exit code 1 if no chain holds.")]
+Ed25519 and RSA, unless --least is given. Whom the certificate is about and what its key is for are \
+checked when you say what you expect: --host or --email, and --purpose. Exit code 1 if no chain holds.")]
 pub(crate) struct Options {
     /// The certificate: PEM or DER; others behind it in the file may stand between
     #[arg(value_name = "CERT", value_parser = clap::value_parser!(OsString))]
@@ -114,10 +115,13 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             return Err(refused);
         }
     };
+    let unchecked = unchecked(options, found.certificates.len(), found.revocation_checked);
     if options.json {
         return terminal.json(&json!({
+            "checked": checked(options, now, found.certificates.len(), found.revocation_checked),
             "path": found.certificates.iter().map(|one| words::json(one)).collect::<Vec<_>>(),
             "revocation_checked": found.revocation_checked,
+            "unchecked": unchecked.iter().map(|(name, _)| *name).collect::<Vec<_>>(),
             "valid": true,
         }));
     }
@@ -133,12 +137,45 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             width = 6 + 2 * index,
         ))?;
     }
-    let revocation = match (found.revocation_checked, found.certificates.len()) {
-        (_, 1) => return Ok(()),
-        (true, _) => "not revoked, by lists of now",
-        (false, _) => "not looked up in a revocation list of every issuer: --crl gives them",
+    let done = checked(options, now, found.certificates.len(), found.revocation_checked);
+    terminal.line(format_args!("\n{DIM}checked{DIM:#}      {}", Safe(&done.join(", "))))?;
+    if unchecked.is_empty() {
+        return Ok(());
+    }
+    let (names, how): (Vec<_>, Vec<_>) = unchecked.into_iter().unzip();
+    terminal.line(format_args!(
+        "{WARNING}not checked{WARNING:#}  {}  {DIM}say what you expect with {}{DIM:#}",
+        names.join(", "),
+        how.join(", ")
+    ))
+}
+
+/// What the verdict is about.
+fn checked(options: &Options, now: i64, len: usize, revocation: bool) -> Vec<String> {
+    let mut done = match len {
+        1 => vec![format!("it is trusted itself, at {}", words::time(now))],
+        _ => vec![
+            format!("signatures and times up to a trusted certificate, at {}", words::time(now)),
+            "what each authority may sign".to_owned(),
+        ],
     };
-    terminal.line(format_args!("{DIM}      {revocation}{DIM:#}"))
+    done.extend(options.host.as_ref().map(|host| format!("host {host}")));
+    done.extend(options.email.as_ref().map(|mail| format!("mailbox {mail}")));
+    done.extend(options.purpose.as_ref().map(|purpose| format!("purpose {}", words::purpose(purpose))));
+    done.extend(options.least.map(|level| format!("every signature {level} at least")));
+    done.extend((len > 1 && revocation).then(|| "revocation, by lists of now".to_owned()));
+    done
+}
+
+/// What it says nothing about, and the option that asks.
+fn unchecked(options: &Options, len: usize, revocation: bool) -> Vec<(&'static str, &'static str)> {
+    let named = options.host.is_some() || options.email.is_some();
+    let all = [
+        (named, ("whom it is about", "--host or --email")),
+        (options.purpose.is_some(), ("purpose", "--purpose")),
+        (revocation || len == 1, ("revocation", "--crl")),
+    ];
+    all.into_iter().filter(|(done, _)| !done).map(|(_, what)| what).collect()
 }
 
 fn not_valid(name: &str, cause: &Refused) -> Error {

@@ -42,6 +42,11 @@ pub(crate) fn key_words(spki_der: &[u8]) -> (String, &'static str) {
     }
 }
 
+/// A purpose by name, or else by number.
+pub(crate) fn purpose(oid: &sealstone_pki::x509::Oid) -> String {
+    oid.name().map_or_else(|| oid.to_string(), str::to_owned)
+}
+
 /// The rows of what extensions say, for people.
 pub(crate) fn extension_rows(extensions: &Extensions) -> Vec<(&'static str, String)> {
     let mut rows = Vec::new();
@@ -66,9 +71,7 @@ pub(crate) fn extension_rows(extensions: &Extensions) -> Vec<(&'static str, Stri
         rows.push(("key usage", usage.to_string()));
     }
     if let Some(purposes) = &extensions.ext_key_usage {
-        let words =
-            |oid: &sealstone_pki::x509::Oid| oid.name().map_or_else(|| oid.to_string(), str::to_owned);
-        rows.push(("purposes", list(&mut purposes.iter().map(words))));
+        rows.push(("purposes", list(&mut purposes.iter().map(purpose))));
     }
     if let Some(constraints) = &extensions.name_constraints {
         if !constraints.permitted.is_empty() {

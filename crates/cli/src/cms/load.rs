@@ -2,17 +2,18 @@
 
 use std::ffi::OsString;
 
-use sealstone_jose::PrivateKey;
 use sealstone_pki::cms::{self, Message, Recipient};
+use sealstone_pki::form::Form;
 use sealstone_pki::ml_kem::{DecapsulationKey, EncapsulationKey};
 use sealstone_pki::sign::{SigningKey, VerifyingKey};
-use sealstone_pki::{Certificate, Error as Refused, pkcs8, spki};
+use sealstone_pki::{Certificate, Error as Refused, spki};
 use zeroize::Zeroizing;
 
+use crate::cert::load::standard_signer;
 use crate::error::Error;
 use crate::files::Source;
-use crate::keyfile;
-use crate::password::{self, PasswordFile};
+use crate::keyfile::{self, Opened};
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 /// Larger than any key, and than a bundle of a thousand certificates.
@@ -50,7 +51,11 @@ pub(super) fn message(source: &Source) -> Result<Message, Error> {
         [b'-', ..] => Message::from_pem(text(&name, &bytes)?),
         _ => Message::from_der(&bytes),
     };
-    read.map_err(|cause| not_valid(&name, &cause))
+    // What is no message has no signature that could be bad.
+    read.map_err(|cause| {
+        let hint = "give a message in CMS: PEM, DER or BER, as `sealstone cms sign` writes";
+        Error::key(&name, format_args!("this is no message in CMS: {cause}"), Some(hint))
+    })
 }
 
 /// Content that goes into a message whole.
@@ -90,17 +95,7 @@ pub(super) fn signing_key(
     password: &PasswordFile,
     terminal: &mut Terminal,
 ) -> Result<SigningKey, Error> {
-    let (name, bytes) = private(file, password, terminal)?;
-    let info = match bytes.trim_ascii_start() {
-        [b'{', ..] => {
-            let key = PrivateKey::from_jwk(text(&name, &bytes)?)
-                .map_err(|cause| Error::key(&name, &cause, cause.hint()))?;
-            pkcs8::from_der(&keyfile::private_bytes(&key, keyfile::Format::Der)?)
-        }
-        [b'-', ..] => pkcs8::from_pem(text(&name, &bytes)?),
-        _ => pkcs8::from_der(&bytes),
-    };
-    info.and_then(|info| SigningKey::from_info(&info)).map_err(|cause| refused(&name, &cause))
+    standard_signer(&private(file, password, terminal)?)
 }
 
 /// A private key that decrypts: ML-KEM in PEM or DER, under a password or not.
@@ -109,12 +104,12 @@ pub(super) fn decapsulation_key(
     password: &PasswordFile,
     terminal: &mut Terminal,
 ) -> Result<DecapsulationKey, Error> {
-    let (name, bytes) = private(file, password, terminal)?;
-    let read = match bytes.trim_ascii_start() {
-        [b'-', ..] => DecapsulationKey::from_pem(text(&name, &bytes)?),
-        _ => DecapsulationKey::from_der(&bytes),
+    let file = private(file, password, terminal)?;
+    let read = match Form::of(&file.bytes) {
+        Some(Form::Pem(_)) => DecapsulationKey::from_pem(file.text()?),
+        _ => DecapsulationKey::from_der(&file.bytes),
     };
-    read.map_err(|cause| not_ml_kem(&name, &cause))
+    read.map_err(|cause| not_ml_kem(&file.name, &cause))
 }
 
 /// Whom a message is for: a certificate of an ML-KEM key, or the public key alone.
@@ -154,23 +149,11 @@ pub(super) fn verifying_key(file: &OsString, terminal: &mut Terminal) -> Result<
     VerifyingKey::from_spki(&der).map_err(|cause| refused(&name, &cause))
 }
 
-fn private(
-    file: &OsString,
-    password: &PasswordFile,
-    terminal: &mut Terminal,
-) -> Result<(String, Zeroizing<Vec<u8>>), Error> {
+fn private(file: &OsString, password: &PasswordFile, terminal: &mut Terminal) -> Result<Opened, Error> {
     let source = Source::from(file.clone());
-    let name = source.name();
-    let bytes = source.read(LIMIT)?;
-    let encrypted = password::is_encrypted(&bytes);
-    if let Some(mode) = source.wide_mode().filter(|_| !encrypted) {
-        terminal.warn(
-            format_args!("{name} holds a private key and its mode {mode:04o} lets others in"),
-            &format!("chmod 600 {name}"),
-        );
-    }
-    let bytes = password::opened(&name, bytes, password)?;
-    Ok((name, bytes))
+    let file = Opened::read(&source, LIMIT, password)?;
+    file.warn_of_mode(&source, terminal);
+    Ok(file)
 }
 
 fn not_ml_kem(name: &str, cause: &Refused) -> Error {
@@ -178,7 +161,7 @@ fn not_ml_kem(name: &str, cause: &Refused) -> Error {
         Refused::AlgorithmUnknown { .. } => Error::key(
             name,
             "this key is not for encryption: expected ML-KEM-512, ML-KEM-768 or ML-KEM-1024",
-            Some("`sealstone cms key` makes one"),
+            Some("`sealstone key generate --alg ML-KEM-768` makes one"),
         ),
         _ => refused(name, cause),
     }

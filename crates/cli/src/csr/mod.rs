@@ -6,10 +6,11 @@ use clap::{Args, Subcommand};
 use sealstone_pki::x509::Csr;
 use serde_json::{Value, json};
 
-use crate::cert::load::{self, Form, Out, signer};
+use crate::cert::load::{self, Out, Written, signer};
 use crate::cert::{Names, words};
 use crate::error::Error;
 use crate::files::{Source, Target, shown};
+use crate::password::PasswordFile;
 use crate::terminal::{BOLD, GOOD, Safe, Terminal, grouped};
 
 /// The verbs.
@@ -34,6 +35,8 @@ pub(crate) struct New {
     /// The private key: PEM, DER or JWK; - is standard input
     #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: OsString,
+    #[command(flatten)]
+    password: PasswordFile,
     /// Take a composite key, which is as draft-ietf-lamps-pq-composite-sigs-19 has it
     #[arg(long)]
     draft: bool,
@@ -69,7 +72,7 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
 
 fn new(options: &New, terminal: &mut Terminal) -> Result<(), Error> {
     let target = options.out.target(terminal)?;
-    let key = signer(&Source::from(options.key.clone()), options.draft, terminal)?;
+    let key = signer(&Source::from(options.key.clone()), &options.password, options.draft, terminal)?;
     let subject = options.names.subject.clone().unwrap_or_default();
     if subject.is_empty() && options.names.alt_names().is_empty() {
         return Err(Error::usage(
@@ -79,7 +82,7 @@ fn new(options: &New, terminal: &mut Terminal) -> Result<(), Error> {
     }
     let request = Csr::new(&subject, &options.names.request(), &*key)
         .map_err(|cause| Error::Usage { what: cause.to_string(), hint: cause.hint().map(str::to_owned) })?;
-    let form = options.out.format.unwrap_or(Form::Pem);
+    let form = options.out.format.unwrap_or(Written::Pem);
     options.out.write(&target, form, request.to_pem(), request.der(), terminal)?;
     let Target::Path(path) = &target else { return Ok(()) };
     if options.out.json {

@@ -6,6 +6,7 @@ use base64::engine::DecodePaddingMode;
 use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, URL_SAFE_NO_PAD};
 use sealstone_jose::{Algorithm, Error as Refusal, JwkSet, PrivateKey, PublicKey, composite, legacy};
 use sealstone_mldsa::{Level, any as engine};
+use sealstone_pki::form::Form;
 use serde_json::{Map, Value};
 use zeroize::{Zeroize as _, Zeroizing};
 
@@ -66,7 +67,11 @@ pub(crate) fn examine(text: &str, gates: Gates) -> Vec<Report> {
         Err(_) => {
             let mut report = Report::default();
             let what = strict.err().map_or_else(|| "no JSON".into(), |cause| cause.to_string());
-            report.fault("", "RFC 7517 §4", what, "give one JSON object, {\"kty\":…}, as text");
+            let cure = match Form::of(text.as_bytes()) {
+                Some(Form::Pem(_)) => "this is a key in PEM: `sealstone convert --to jwk` writes it as a JWK",
+                _ => "give one JSON object, {\"kty\":…}, as text",
+            };
+            report.fault("", "RFC 7517 §4", what, cure);
             return vec![report];
         }
     };
@@ -192,7 +197,13 @@ fn akp(map: &Map<String, Value>, gates: Gates, report: &mut Report) {
     }
     if map.contains_key("seed") {
         let what = "early drafts had the seed here";
-        report.fault("seed", "RFC 9964 §4", what, "its name is `priv`");
+        match map.contains_key("priv") {
+            // Readers pass over members that they do not know (RFC 7517 §4).
+            true => {
+                report.note("seed", "RFC 9964 §4", what, "leave it out: it is a secret, and `priv` has it")
+            }
+            false => report.fault("seed", "RFC 9964 §4", what, "its name is `priv`"),
+        }
     }
     let level = match text(map, "alg") {
         Ok(name) => algorithm(name, gates, report),

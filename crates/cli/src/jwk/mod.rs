@@ -1,6 +1,8 @@
 //! `sealstone jwk`: keys in JSON.
 
 mod check;
+#[cfg(test)]
+mod mutants;
 mod show;
 
 use std::ffi::OsString;
@@ -13,6 +15,7 @@ use crate::files::{Readers, Source, Target};
 use crate::key::convert;
 use crate::keyfile::Format;
 use crate::keyfile::any::{AnyKey, AnyPublic, Gates};
+use crate::password::PasswordFile;
 use crate::terminal::{BAD, BOLD, DIM, GOOD, Safe, Terminal, WARNING};
 
 /// Larger than any JWK, and than a set of 512 keys.
@@ -127,6 +130,8 @@ pub(crate) struct Public {
     #[arg(value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: OsString,
     #[command(flatten)]
+    password: PasswordFile,
+    #[command(flatten)]
     gates: Gates,
     /// Where it goes; - is standard output
     #[arg(long, value_name = "FILE", default_value = "-", value_parser = clap::value_parser!(OsString))]
@@ -139,7 +144,7 @@ pub(crate) struct Public {
 fn public(options: Public, terminal: &mut Terminal) -> Result<(), Error> {
     let out = Target::from(options.out);
     out.check(options.force)?;
-    let key = AnyKey::load(&Source::from(options.key), options.gates, terminal)?;
+    let key = AnyKey::load(&Source::from(options.key), &options.password, options.gates, terminal)?;
     out.write(&convert::public_bytes(key.public(), Format::Jwk)?, Readers::All, options.force, terminal)
 }
 
@@ -164,6 +169,8 @@ pub(crate) struct Thumbprint {
     #[arg(long, conflicts_with = "json")]
     all: bool,
     #[command(flatten)]
+    password: PasswordFile,
+    #[command(flatten)]
     gates: Gates,
     /// Each, in JSON
     #[arg(long)]
@@ -171,7 +178,7 @@ pub(crate) struct Thumbprint {
 }
 
 fn thumbprint(options: &Thumbprint, terminal: &mut Terminal) -> Result<(), Error> {
-    let key = AnyKey::load(&Source::from(options.key.clone()), options.gates, terminal)?;
+    let key = AnyKey::load(&Source::from(options.key.clone()), &options.password, options.gates, terminal)?;
     let public = key.public();
     let jwk = public.thumbprint();
     let cose = cose_thumbprint(public);

@@ -11,7 +11,9 @@ use super::{LIMIT, check};
 use crate::error::Error;
 use crate::files::Source;
 use crate::key::{about, about_any};
+use crate::keyfile::Opened;
 use crate::keyfile::any::{AnyAlgorithm, AnyKey, Gates};
+use crate::password::PasswordFile;
 use crate::terminal::{BAD, BOLD, DIM, Safe, Terminal, grouped};
 
 /// Options of `jwk show`.
@@ -29,6 +31,8 @@ pub(crate) struct Options {
     #[arg(value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: OsString,
     #[command(flatten)]
+    password: PasswordFile,
+    #[command(flatten)]
     gates: Gates,
     /// In JSON, the secrets left out
     #[arg(long)]
@@ -42,11 +46,11 @@ const SECRET: [&str; 10] = ["d", "priv", "seed", "k", "p", "q", "dp", "dq", "qi"
 
 pub(super) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
     let source = Source::from(options.key.clone());
-    let bytes = source.read(LIMIT)?;
-    let text = match std::str::from_utf8(&bytes) {
+    let file = Opened::read(&source, LIMIT, &options.password)?;
+    let text = match std::str::from_utf8(&file.bytes) {
         Ok(text) if text.trim_start().starts_with('{') => Zeroizing::new(text.to_owned()),
         _ => {
-            let key = AnyKey::parse(&source, &bytes, options.gates, terminal)?;
+            let key = AnyKey::parse(&source, &file, options.gates, terminal)?;
             Zeroizing::new(key.public().to_jwk().to_json())
         }
     };

@@ -10,6 +10,7 @@ use super::set::{self, described};
 use crate::error::Error;
 use crate::files::{Readers, Source, Target, shown};
 use crate::keyfile::any::{AnyKey, AnyPublic, Gates};
+use crate::password::PasswordFile;
 use crate::terminal::{DIM, Safe, Terminal, grouped};
 
 /// Options of `jwks build`.
@@ -26,6 +27,8 @@ pub(crate) struct Options {
     /// Keys in any form, private or public; - is standard input
     #[arg(value_name = "KEY", required = true, value_parser = clap::value_parser!(OsString))]
     keys: Vec<OsString>,
+    #[command(flatten)]
+    password: PasswordFile,
     #[command(flatten)]
     gates: Gates,
     /// Where the set goes; - is standard output
@@ -51,7 +54,7 @@ pub(super) fn run(options: Options, terminal: &mut Terminal) -> Result<(), Error
     let keys: Vec<AnyKey> = options
         .keys
         .into_iter()
-        .map(|file| AnyKey::load(&Source::from(file), options.gates, terminal))
+        .map(|file| AnyKey::load(&Source::from(file), &options.password, options.gates, terminal))
         .collect::<Result<_, _>>()?;
     check(keys.iter().map(AnyKey::public))?;
     let text = set::to_json(keys.iter().map(AnyKey::public));

@@ -19,6 +19,9 @@ use crate::terminal::{DIM, Safe, Terminal, grouped};
 /// Larger than any bundle of authorities.
 const BUNDLE: usize = 4 << 20;
 
+/// As the help says.
+const TIME_LIMIT: Duration = Duration::from_secs(5);
+
 /// Options of `jwks fetch`.
 #[derive(Args)]
 #[command(after_help = "\
@@ -57,21 +60,21 @@ pub(crate) struct Network {
     /// The certificates of the authorities to trust, in PEM, instead of the system's
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     ca: Option<OsString>,
-    /// Within what time the whole answer must be here
-    #[arg(long, value_name = "TIME", default_value = "5s", value_parser = parse_span)]
-    time_limit: Duration,
+    /// Within what time the whole answer must be here [default: 5s]
+    #[arg(long, value_name = "TIME", value_parser = parse_span)]
+    time_limit: Option<Duration>,
 }
 
 impl Network {
     /// Whether anything is said that means nothing without an address.
     pub(crate) fn is_told(&self) -> bool {
-        self.allow_private || self.ca.is_some()
+        self.allow_private || self.ca.is_some() || self.time_limit.is_some()
     }
 }
 
 /// Fetches once.
 pub(crate) fn document(url: &str, network: &Network) -> Result<Document, Error> {
-    let mut builder = Client::builder(url).time_limit(network.time_limit);
+    let mut builder = Client::builder(url).time_limit(network.time_limit.unwrap_or(TIME_LIMIT));
     if network.allow_private {
         builder = builder.allow_private_addresses();
     }
@@ -120,7 +123,7 @@ pub(super) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             "bytes": document.bytes.len(),
             "cache_control": document.cache_control,
             "etag": document.etag,
-            "ignored": set.ignored.iter().map(|one| one.reason.to_string()).collect::<Vec<_>>(),
+            "ignored": set.ignored().iter().map(|one| one.reason.to_string()).collect::<Vec<_>>(),
             "keys": set.keys().map(described).collect::<Vec<_>>(),
             "lifetime_seconds": seconds,
         }));

@@ -42,11 +42,11 @@ pub(super) fn run(options: &List, terminal: &mut Terminal) -> Result<(), Error> 
 pub(super) fn show(set: &KeySet, as_json: bool, terminal: &mut Terminal) -> Result<(), Error> {
     if as_json {
         let ignored =
-            set.ignored.iter().map(|one| json!({"index": one.index, "reason": one.reason.to_string()}));
+            set.ignored().iter().map(|one| json!({"index": one.index, "reason": one.reason.to_string()}));
         let (keys, ignored): (Vec<_>, Vec<_>) = (set.keys().map(described).collect(), ignored.collect());
         return terminal.json(&json!({"ignored": ignored, "keys": keys}));
     }
-    if set.len() + set.ignored.len() == 0 {
+    if set.len() + set.ignored().len() == 0 {
         return terminal.line("no key");
     }
     let width = set.keys().map(|key| key.kid().chars().count()).max().unwrap_or(0).min(64);
@@ -59,7 +59,7 @@ pub(super) fn show(set: &KeySet, as_json: bool, terminal: &mut Terminal) -> Resu
             terminal.line(format_args!("{DIM}  thumbprint {}{DIM:#}", key.thumbprint()))?;
         }
     }
-    for one in &set.ignored {
+    for one in set.ignored() {
         let hint = composite_hint(&one.reason).map_or("", |_| "  (--draft reads it)");
         terminal.line(format_args!(
             "{WARNING}not used{WARNING:#}  key {}: {}{DIM}{hint}{DIM:#}",

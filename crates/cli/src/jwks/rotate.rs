@@ -9,6 +9,7 @@ use super::set::KeySet;
 use crate::error::Error;
 use crate::files::{Readers, Source, Target, shown};
 use crate::keyfile::any::{AnyKey, Gates};
+use crate::password::PasswordFile;
 use crate::terminal::{Safe, Terminal};
 
 /// Options of `jwks rotate`.
@@ -34,6 +35,8 @@ pub(crate) struct Options {
     /// The key id of a key to take out
     #[arg(long, value_name = "KID")]
     remove: Vec<String>,
+    #[command(flatten)]
+    password: PasswordFile,
     #[command(flatten)]
     gates: Gates,
     /// Take out the last key, too
@@ -87,7 +90,7 @@ pub(super) fn run(options: Options, terminal: &mut Terminal) -> Result<(), Error
     }
     let mut added = None;
     if let Some(file) = options.add {
-        let key = AnyKey::load(&Source::from(file), options.gates, terminal)?;
+        let key = AnyKey::load(&Source::from(file), &options.password, options.gates, terminal)?;
         let public = key.public();
         let taken = keys.iter().any(|other| named(other, public.kid()))
             || set.keys().any(|other| other.kid() == public.kid())

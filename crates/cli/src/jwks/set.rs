@@ -1,6 +1,7 @@
 //! Key sets as files: standard keys, and with `--draft` composite ones beside them.
 
-use sealstone_jose::{Error as Refusal, Ignored, JwkSet, composite};
+use sealstone_jose::{Error as Refusal, Ignored, JwkSet, any, composite};
+use sealstone_pki::form::Form;
 use serde_json::{Value, json};
 
 use crate::error::Error;
@@ -10,12 +11,8 @@ use crate::keyfile::any::{AnyPublic, Gates, RISK};
 /// More than a set may have.
 const LIMIT: usize = 1 << 20;
 
-/// Public keys, each under a key id of its own.
-pub(crate) struct KeySet {
-    pub(crate) standard: JwkSet,
-    pub(crate) composite: Vec<composite::PublicKey>,
-    pub(crate) ignored: Vec<Ignored>,
-}
+/// Public keys, each under a key id of its own. With the gate shut, composite ones are passed over.
+pub(crate) struct KeySet(any::JwkSet);
 
 impl KeySet {
     /// Reads a set with at least one key that can be used.
@@ -28,7 +25,7 @@ impl KeySet {
         if self.len() > 0 {
             return Ok(self);
         }
-        let (why, hint) = match self.ignored.first() {
+        let (why, hint) = match self.0.ignored().first() {
             Some(Ignored { reason, .. }) => {
                 (format!("no usable key in the set: {reason}"), composite_hint(reason).or(reason.hint()))
             }
@@ -44,50 +41,54 @@ impl KeySet {
 
     /// Reads a set from its text, which `name` names in errors.
     pub(crate) fn parse(name: &str, text: &[u8], gates: Gates) -> Result<Self, Error> {
-        let refused = |cause: Refusal| Error::key(name, &cause, cause.hint());
-        let standard = JwkSet::parse(text).map_err(refused)?;
-        let mut set = Self { ignored: standard.ignored().to_vec(), standard, composite: Vec::new() };
-        if !gates.draft {
-            return Ok(set);
-        }
-        // What was passed over holds no private member, and no member twice: the set was read with all care before.
-        let all: Value = serde_json::from_slice(text).unwrap_or_default();
-        let mut ignored = Vec::new();
-        for one in std::mem::take(&mut set.ignored) {
-            let members = all["keys"][one.index].as_object();
-            match (members.map(composite::PublicKey::from_members), &one.reason) {
-                (Some(Ok(key)), _) => set.push(key).map_err(refused)?,
-                (Some(Err(reason)), Refusal::AlgorithmUnknown { .. }) => {
-                    ignored.push(Ignored { index: one.index, reason });
-                }
-                _ => ignored.push(one),
+        let set = match gates.draft {
+            true => any::JwkSet::parse(text),
+            false => JwkSet::parse(text).map(any::JwkSet::from),
+        };
+        set.map(Self).map_err(|cause| match Form::of(text) {
+            Some(Form::Json) | None => Error::key(name, &cause, cause.hint()),
+            Some(_) => {
+                let hint = "`sealstone jwks build` makes a set of keys in any form";
+                Error::key(name, "this is one key, expected a key set", Some(hint))
             }
-        }
-        set.ignored = ignored;
-        Ok(set)
-    }
-
-    fn push(&mut self, key: composite::PublicKey) -> Result<(), Refusal> {
-        if self.by_kid(key.kid()).is_some() {
-            return Err(Refusal::DuplicateKid { kid: key.kid().to_owned() });
-        }
-        self.composite.push(key);
-        Ok(())
+        })
     }
 
     /// How many keys can be used.
     pub(crate) fn len(&self) -> usize {
-        self.standard.keys().len() + self.composite.len()
+        self.0.keys().len()
     }
 
     /// All keys that can be used, standard ones first.
     pub(crate) fn keys(&self) -> impl Iterator<Item = AnyPublic<'_>> {
-        let standard = self.standard.keys().iter().map(AnyPublic::Standard);
-        standard.chain(self.composite.iter().map(AnyPublic::Composite))
+        self.0.keys().iter().map(AnyPublic::from)
+    }
+
+    /// The composite ones.
+    pub(crate) fn composite(&self) -> impl Iterator<Item = &composite::PublicKey> {
+        self.0.keys().iter().filter_map(|key| match key {
+            any::PublicKey::Composite(key) => Some(key),
+            any::PublicKey::Standard(_) => None,
+        })
+    }
+
+    /// The standard ones.
+    pub(crate) fn standard(&self) -> &JwkSet {
+        self.0.standard()
+    }
+
+    /// As the library takes it where keys may be of either kind.
+    pub(crate) fn any(&self) -> &any::JwkSet {
+        &self.0
+    }
+
+    /// What was passed over, and why.
+    pub(crate) fn ignored(&self) -> &[Ignored] {
+        self.0.ignored()
     }
 
     pub(crate) fn by_kid(&self, kid: &str) -> Option<AnyPublic<'_>> {
-        self.keys().find(|key| key.kid() == kid)
+        self.0.find(kid).map(AnyPublic::from)
     }
 }
 

@@ -4,13 +4,14 @@ use std::ffi::OsString;
 
 use clap::{Args, ValueEnum};
 use sealstone_jose::jws::{General, Header, Signer, encode_detached};
-use sealstone_jose::{Error as Refusal, PrivateKey};
+use sealstone_jose::{Error as Refusal, any};
 use serde_json::json;
 
 use super::signature_path;
 use crate::error::Error;
 use crate::files::{Readers, Source, Target, shown};
-use crate::keyfile::Private;
+use crate::keyfile::any::{AnyKey, Gates};
+use crate::password::PasswordFile;
 use crate::terminal::{DIM, Terminal, grouped};
 
 /// Most bytes of a file that is read whole: what stands in JSON, and what an algorithm cannot take in pieces.
@@ -24,6 +25,7 @@ Examples:
   sealstone jws sign --key my.pem --unencoded disk.img    the same, signed as it is (RFC 7797): faster
   sealstone jws sign --form flattened --key my.pem order.json --out signed.json
   sealstone jws sign --key old.pem --key new.pem order.json --out signed.json
+  sealstone jws sign --key both.jwk --draft report.pdf                  with a composite key
 
 A detached signature is over a file of any size, which is read once, in constant memory (with Ed25519: up to \
 2 MiB). In JSON (RFC 7515 §7.2) the file itself is inside, as base64url, or with --unencoded as it is; several \
@@ -35,6 +37,8 @@ pub(crate) struct Options {
     /// The private key: PEM, DER or JWK; may be given more than once
     #[arg(long, value_name = "KEY", required = true, value_parser = clap::value_parser!(OsString))]
     key: Vec<OsString>,
+    #[command(flatten)]
+    password: PasswordFile,
     /// What is written; several keys need `general`, which is then what is written
     #[arg(long, value_enum)]
     form: Option<Form>,
@@ -50,6 +54,9 @@ pub(crate) struct Options {
     /// Leave the key id out of the header
     #[arg(long)]
     no_kid: bool,
+    /// Allow composite keys, ML-DSA and a classical key in one, by draft-ietf-jose-pq-composite-sigs-04, which may still change
+    #[arg(long)]
+    draft: bool,
     /// Where it goes: FILE.jws if not given; - is standard output
     #[arg(long, value_name = "SIGNATURE", value_parser = clap::value_parser!(OsString))]
     out: Option<OsString>,
@@ -101,9 +108,12 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         ));
     }
     out.check(options.force)?;
-    let keys = sources.iter().map(|source| Private::load(source, terminal)).collect::<Result<Vec<_>, _>>()?;
-    let keys = keys.iter().zip(&sources).map(|(key, source)| key.whole(&source.name(), "sign JSON objects"));
-    let keys = keys.collect::<Result<Vec<_>, _>>()?;
+    let gates = Gates { draft: options.draft, legacy: false };
+    let load = |source| {
+        let key = AnyKey::load(source, &options.password, gates, terminal)?;
+        key.private(&source.name(), "sign JSON objects")
+    };
+    let keys = sources.iter().map(load).collect::<Result<Vec<_>, _>>()?;
     let text = signed(options, form, &keys, &file)?;
     match &out {
         Target::Stdout => return terminal.line(&text),
@@ -146,7 +156,7 @@ fn form(options: &Options) -> Result<Form, Error> {
     }
 }
 
-fn signed(options: &Options, form: Form, keys: &[&PrivateKey], file: &Source) -> Result<String, Error> {
+fn signed(options: &Options, form: Form, keys: &[any::PrivateKey], file: &Source) -> Result<String, Error> {
     let mut header = Header::new();
     if let Some(typ) = &options.typ {
         header = header.typ(typ);
@@ -170,7 +180,7 @@ fn signed(options: &Options, form: Form, keys: &[&PrivateKey], file: &Source) ->
         }),
         (Form::Flattened, [key]) => General::flattened(key, &header, &file.read(LIMIT)?).map_err(refused),
         _ => {
-            let signers: Vec<_> = keys.iter().map(|key| (*key, &header)).collect();
+            let signers: Vec<_> = keys.iter().map(|key| (key, &header)).collect();
             General::sign(&file.read(LIMIT)?, &signers).map_err(refused)
         }
     }
@@ -182,7 +192,7 @@ enum Failed {
     There(Error),
 }
 
-fn detached(key: &PrivateKey, header: &Header, file: &Source) -> Result<String, Failed> {
+fn detached(key: &any::PrivateKey, header: &Header, file: &Source) -> Result<String, Failed> {
     match Signer::new(key, header) {
         Ok(mut signer) => {
             file.each_piece(|piece| signer.update(piece)).map_err(Failed::There)?;

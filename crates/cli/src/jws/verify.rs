@@ -4,15 +4,15 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{ArgGroup, Args};
-use sealstone_jose::jws::{Detached, General, ReceivedHeader};
-use sealstone_jose::{Error as Refusal, JwkSet, PublicKey};
+use sealstone_jose::jws::{self, Detached, General};
+use sealstone_jose::{Error as Refusal, any, composite};
 use serde_json::{Value, json};
 
 use crate::error::Error;
 use crate::files::{Readers, Source, Target};
 use crate::jwks::set::KeySet;
-use crate::keyfile::Key;
-use crate::keyfile::any::Gates;
+use crate::keyfile::any::{AnyKey, Gates, RISK};
+use crate::password::PasswordFile;
 use crate::terminal::{DIM, GOOD, Safe, Terminal};
 
 /// More than the longest document.
@@ -39,6 +39,8 @@ pub(crate) struct Options {
     /// The key that must have signed: PEM, DER or JWK
     #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: Option<OsString>,
+    #[command(flatten)]
+    password: PasswordFile,
     /// A key set, of which the signature's key id names one
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     jwks: Option<OsString>,
@@ -48,6 +50,9 @@ pub(crate) struct Options {
     /// Each signature must be by a given key, not only one
     #[arg(long)]
     all: bool,
+    /// Allow composite keys, ML-DSA and a classical key in one, by draft-ietf-jose-pq-composite-sigs-04, which may still change
+    #[arg(long)]
+    draft: bool,
     /// Write what was signed to a file, once it is proven; - is standard output
     #[arg(long, value_name = "FILE", conflicts_with = "json", value_parser = clap::value_parser!(OsString))]
     out: Option<OsString>,
@@ -58,6 +63,9 @@ pub(crate) struct Options {
     #[arg(long)]
     json: bool,
 }
+
+/// Of a signature that may be composite.
+type ReceivedHeader = jws::ReceivedHeader<any::Algorithm>;
 
 /// What is proven.
 struct Proven {
@@ -76,11 +84,15 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     if let Some(out) = &out {
         out.check(options.force)?;
     }
+    let gates = Gates { draft: options.draft, legacy: false };
     let keys = match (&options.key, &options.jwks) {
-        (Some(file), _) => Keys::One(Key::load(&Source::from(file.clone()), terminal)?),
+        (Some(file), _) => {
+            let key = AnyKey::load(&Source::from(file.clone()), &options.password, gates, terminal)?;
+            Keys::One(key.public().to_any())
+        }
         (None, file) => {
             let source = Source::from(file.clone().unwrap_or_default());
-            Keys::Set(KeySet::load(&source, Gates::default())?.standard)
+            Keys::Set(KeySet::load(&source, gates)?)
         }
     };
     let signature = Source::from(options.signature.clone());
@@ -111,21 +123,42 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
 }
 
 enum Keys {
-    One(Key),
-    Set(JwkSet),
+    One(any::PublicKey),
+    Set(KeySet),
+}
+
+/// A composite signature is known as one also with the gate shut, so that it can be named; nothing of it is checked then.
+fn check_gate<'h>(
+    options: &Options,
+    mut headers: impl Iterator<Item = &'h ReceivedHeader>,
+) -> Result<(), Error> {
+    let composite = headers.find_map(|header| match header.algorithm() {
+        any::Algorithm::Composite(algorithm) => Some(algorithm),
+        any::Algorithm::Standard(_) => None,
+    });
+    match composite.filter(|_| !options.draft) {
+        None => Ok(()),
+        Some(algorithm) => Err(Error::Signature {
+            name: Source::from(options.signature.clone()).name(),
+            what: format!("it is signed with {algorithm}, composite, of a draft: {}", composite::REVISION),
+            hint: Some(RISK.to_owned()),
+        }),
+    }
 }
 
 fn check(options: &Options, keys: &Keys, text: &str) -> Result<Proven, Error> {
     if !text.starts_with('{') {
-        let token = Detached::parse(text).map_err(Error::Jws)?;
+        let token = Detached::parse_any(text).map_err(Error::Jws)?;
+        check_gate(options, std::iter::once(token.header()))?;
         let key = match keys {
-            Keys::One(key) => key.public().clone(),
-            Keys::Set(set) => token.key_in(set).map_err(Error::Jws)?.clone(),
+            Keys::One(key) => key,
+            Keys::Set(set) => token.key_in(set.any()).map_err(Error::Jws)?,
         };
-        let header = detached(token, &key, &beside(options)?)?;
+        let header = detached(token, &key.clone(), &beside(options)?)?;
         return Ok(Proven { headers: vec![header], payload: None });
     }
-    let mut document = General::parse(text).map_err(Error::Jws)?;
+    let mut document = General::parse_any(text).map_err(Error::Jws)?;
+    check_gate(options, document.headers())?;
     if !document.has_payload() {
         document = document.with_payload(&beside(options)?.read(LIMIT)?).map_err(Error::Jws)?;
     } else if options.file.is_some() {
@@ -136,27 +169,32 @@ fn check(options: &Options, keys: &Keys, text: &str) -> Result<Proven, Error> {
     }
     let (payload, headers) = match (keys, options.all) {
         (Keys::One(key), false) => {
-            document.verify(key.public()).map(|(payload, header)| (payload, vec![header.clone()]))
+            document.verify(key).map(|(payload, header)| (payload, vec![header.clone()]))
         }
         (Keys::Set(set), false) => {
-            document.verify_any(set).map(|(payload, header)| (payload, vec![header.clone()]))
+            document.verify_any(set.any()).map(|(payload, header)| (payload, vec![header.clone()]))
         }
-        (Keys::One(key), true) => {
-            all_of(&document, &JwkSet::new([key.public().clone()]).map_err(Error::Jws)?)
-        }
-        (Keys::Set(set), true) => all_of(&document, set),
+        (Keys::One(key), true) => all_of(&document, &any::JwkSet::new([key.clone()]).map_err(Error::Jws)?),
+        (Keys::Set(set), true) => all_of(&document, set.any()),
     }
     .map_err(Error::Jws)?;
     Ok(Proven { headers, payload: Some(payload.to_vec()) })
 }
 
-fn all_of<'d>(document: &'d General, set: &JwkSet) -> Result<(&'d [u8], Vec<ReceivedHeader>), Refusal> {
+fn all_of<'d>(
+    document: &'d General<any::PublicKey>,
+    set: &any::JwkSet,
+) -> Result<(&'d [u8], Vec<ReceivedHeader>), Refusal> {
     let payload = document.verify_all(set)?;
     Ok((payload, document.headers().cloned().collect()))
 }
 
 /// In pieces where the algorithm can.
-fn detached(token: Detached, key: &PublicKey, file: &Source) -> Result<ReceivedHeader, Error> {
+fn detached(
+    token: Detached<any::PublicKey>,
+    key: &any::PublicKey,
+    file: &Source,
+) -> Result<ReceivedHeader, Error> {
     if !key.takes_pieces() {
         return token.verify(key, &file.read(LIMIT)?).map_err(Error::Jws);
     }

@@ -12,7 +12,8 @@ use crate::error::Error;
 use crate::files::Source;
 use crate::jwks::set::KeySet;
 use crate::keyfile::any::{AnyKey, AnyPublic, Composite, Gates};
-use crate::keyfile::{Key, Private};
+use crate::keyfile::{Key, Private, not_private};
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 /// What a hybrid token needs, for who gave something else.
@@ -28,15 +29,19 @@ pub(super) enum Signer {
 
 impl Signer {
     /// One key, or with `--legacy` two.
-    pub(super) fn load(files: &[OsString], gates: Gates, terminal: &mut Terminal) -> Result<Self, Error> {
+    pub(super) fn load(
+        files: &[OsString],
+        password: &PasswordFile,
+        gates: Gates,
+        terminal: &mut Terminal,
+    ) -> Result<Self, Error> {
         let private = |file: &OsString, terminal: &mut Terminal| {
             let source = Source::from(file.clone());
-            let key = AnyKey::load(&source, gates, terminal)?;
+            let key = AnyKey::load(&source, password, gates, terminal)?;
             if key.is_private() {
                 return Ok(key);
             }
-            let hint = "signing takes the file that `sealstone key generate` wrote";
-            Err(Error::key(&source.name(), "this is a public key, expected a private one", Some(hint)))
+            Err(not_private(&source.name()))
         };
         match files {
             [file] => Self::of_one(private(file, terminal)?),
@@ -84,8 +89,13 @@ pub(super) enum Keys {
 
 impl Keys {
     /// One key, or with `--legacy` two.
-    pub(super) fn load(files: &[OsString], gates: Gates, terminal: &mut Terminal) -> Result<Self, Error> {
-        let mut read = |file: &OsString| AnyKey::load(&Source::from(file.clone()), gates, terminal);
+    pub(super) fn load(
+        files: &[OsString],
+        password: &PasswordFile,
+        gates: Gates,
+        terminal: &mut Terminal,
+    ) -> Result<Self, Error> {
+        let mut read = |file: &OsString| AnyKey::load(&Source::from(file.clone()), password, gates, terminal);
         match files {
             [file] => Ok(Keys::One(Box::new(read(file)?))),
             [first, second] => {
@@ -138,7 +148,7 @@ impl Keys {
                 AnyPublic::Composite(_) => None,
                 AnyPublic::Standard(key) => Some(key),
             },
-            Keys::Set(set) => token.key_in(&set.standard).ok(),
+            Keys::Set(set) => token.key_in(set.standard()).ok(),
         }
     }
 
@@ -160,8 +170,8 @@ impl Keys {
                 }
             },
             Keys::Set(set) => match Unverified::parse(text) {
-                Ok(token) => Checked::of_standard(token.verify_with_set(&set.standard), rules, now),
-                Err(cause) if set.composite.is_empty() => {
+                Ok(token) => Checked::of_standard(token.verify_with_set(set.standard()), rules, now),
+                Err(cause) if set.composite().next().is_none() => {
                     Err(kind(text, "no key of the set is for it", cause))
                 }
                 Err(cause) => {
@@ -182,10 +192,10 @@ fn composite_in<'s>(
     token: &Unverified<'_, composite::Algorithm>,
 ) -> Result<&'s composite::PublicKey, Refusal> {
     if let Some(kid) = token.header().kid() {
-        let key = set.composite.iter().find(|key| key.kid() == kid);
+        let key = set.composite().find(|key| key.kid() == kid);
         return key.ok_or_else(|| Refusal::UnknownKid { kid: format!("\"{}\"", kid.escape_debug()) });
     }
-    let mut fits = set.composite.iter().filter(|key| key.algorithm() == token.header().algorithm());
+    let mut fits = set.composite().filter(|key| key.algorithm() == token.header().algorithm());
     match (fits.next(), fits.count()) {
         (Some(key), 0) => Ok(key),
         (first, more) => Err(Refusal::AmbiguousKey { candidates: usize::from(first.is_some()) + more }),

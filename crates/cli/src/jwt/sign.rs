@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::files::{Readers, Source, Target};
 use crate::flags::unix_seconds;
 use crate::keyfile::any::Gates;
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 /// Larger than the claims of any token that can be written.
@@ -36,6 +37,8 @@ pub(crate) struct Options {
     /// The private key: PEM, DER, JWK or COSE_Key; two with --legacy, an Ed25519 and an ML-DSA key
     #[arg(long, value_name = "KEY", required = true, value_parser = clap::value_parser!(OsString))]
     key: Vec<OsString>,
+    #[command(flatten)]
+    password: PasswordFile,
     /// A file with claims, a JSON object; - is standard input
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     claims: Option<OsString>,
@@ -86,7 +89,7 @@ pub(crate) fn run(options: Options, terminal: &mut Terminal) -> Result<(), Error
         return Err(Error::usage("two inputs cannot both be standard input", "give one of them by its name"));
     }
     let claims = claims(&options, options.at.unwrap_or_else(now))?;
-    let signer = Signer::load(&options.key, options.gates, terminal)?;
+    let signer = Signer::load(&options.key, &options.password, options.gates, terminal)?;
     let mut header = Header::new().typ(&options.typ);
     if options.no_kid {
         header = header.without_kid();

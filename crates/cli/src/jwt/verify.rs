@@ -17,6 +17,7 @@ use crate::flags::unix_seconds;
 use crate::jwks::fetch::{self, Network};
 use crate::jwks::set::KeySet;
 use crate::keyfile::any::Gates;
+use crate::password::PasswordFile;
 use crate::terminal::{DIM, GOOD, Safe, Terminal, WARNING};
 
 /// Options of `jwt verify`.
@@ -40,6 +41,8 @@ pub(crate) struct Options {
     /// The key that must have signed it: PEM, DER, JWK or COSE_Key; two with --legacy, an Ed25519 and an ML-DSA key
     #[arg(long, value_name = "KEY", value_parser = clap::value_parser!(OsString))]
     key: Vec<OsString>,
+    #[command(flatten)]
+    password: PasswordFile,
     /// A key set, of which the token's key id names one
     #[arg(long, value_name = "FILE", value_parser = clap::value_parser!(OsString))]
     jwks: Option<OsString>,
@@ -94,7 +97,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
             Keys::Set(Box::new(set))
         }
         (None, Some(file)) => Keys::Set(Box::new(KeySet::load(&Source::from(file.clone()), options.gates)?)),
-        (None, None) => Keys::load(&options.key, options.gates, terminal)?,
+        (None, None) => Keys::load(&options.key, &options.password, options.gates, terminal)?,
     };
     let text = read_tokens(&Source::from(options.token.clone()))?;
     let (rules, now) = (rules(options), options.at.unwrap_or_else(now));

@@ -9,8 +9,9 @@ use zeroize::Zeroizing;
 use super::refuse_screen;
 use crate::error::Error;
 use crate::files::{Readers, Source, Target};
-use crate::keyfile::any::{AnyAlgorithm, AnyKey, AnyPublic, Composite, Gates};
+use crate::keyfile::any::{self, AnyAlgorithm, AnyKey, AnyPublic, Composite, Gates};
 use crate::keyfile::{self, Format, Key, Private, composite, raw};
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 /// Options of `convert`.
@@ -41,7 +42,7 @@ pub(crate) struct Options {
     #[arg(long, value_enum, requires = "alg")]
     from: Option<raw::From>,
     /// What the raw bytes are a key of
-    #[arg(long, value_name = "ALG", requires = "from", ignore_case = true, value_parser = AnyAlgorithm::parser())]
+    #[arg(long, value_name = "ALG", requires = "from", ignore_case = true, value_parser = any::parser())]
     alg: Option<AnyAlgorithm>,
     /// Only the public half
     #[arg(long)]
@@ -49,6 +50,8 @@ pub(crate) struct Options {
     /// What of an ML-DSA private key a PKCS#8 holds (RFC 9881 §6), where the reader knows only one form
     #[arg(long, value_enum, value_name = "FORM")]
     pkcs8_form: Option<Pkcs8Form>,
+    #[command(flatten)]
+    password: PasswordFile,
     #[command(flatten)]
     gates: Gates,
     /// Where it goes; - is standard output
@@ -86,10 +89,10 @@ pub(crate) fn run(options: Options, terminal: &mut Terminal) -> Result<(), Error
     out.check(options.force)?;
     let key = match (options.from, options.alg) {
         (Some(from), Some(algorithm)) => {
-            algorithm.check(options.gates)?;
+            options.gates.check(algorithm)?;
             raw::load(&source, from, algorithm, terminal)?
         }
-        _ => AnyKey::load(&source, options.gates, terminal)?,
+        _ => AnyKey::load(&source, &options.password, options.gates, terminal)?,
     };
     if options.pkcs8_form.is_some() {
         check_form(&source, &key, options.to, options.public)?;

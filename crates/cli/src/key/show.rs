@@ -12,6 +12,7 @@ use crate::error::Error;
 use crate::files::{Source, Target};
 use crate::keyfile::any::{AnyKey, Composite, Gates};
 use crate::keyfile::{Format, Key, Private};
+use crate::password::PasswordFile;
 use crate::terminal::{BOLD, DIM, Terminal, grouped};
 
 /// Options of `key show`.
@@ -37,6 +38,8 @@ pub(crate) struct Options {
     #[arg(long, requires = "format")]
     private: bool,
     #[command(flatten)]
+    password: PasswordFile,
+    #[command(flatten)]
     gates: Gates,
     /// Describe it in JSON
     #[arg(long, conflicts_with = "format")]
@@ -45,7 +48,7 @@ pub(crate) struct Options {
 
 pub(super) fn run(options: Options, terminal: &mut Terminal) -> Result<(), Error> {
     let source = Source::from(options.key);
-    let key = AnyKey::load(&source, options.gates, terminal)?;
+    let key = AnyKey::load(&source, &options.password, options.gates, terminal)?;
     match options.format {
         Some(format) => {
             refuse_screen(format, &Target::Stdout, terminal)?;

@@ -3,15 +3,16 @@
 //! A gate is an option that says its name: `--draft`, `--legacy`. Whoever does not open it is told what the file holds and what the risk
 //! is; nobody gets such a key by mistake.
 
-use std::fmt;
-
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use sealstone_jose::{Algorithm, Jwk, PrivateKey, PublicKey, composite};
+use sealstone_jose::{Algorithm, Jwk, PrivateKey, PublicKey, any, composite};
 
-use super::{Key, Private};
+pub(crate) use sealstone_jose::any::Algorithm as AnyAlgorithm;
+
+use super::{Key, Opened, Private};
 use crate::error::Error;
 use crate::files::Source;
+use crate::password::PasswordFile;
 use crate::terminal::{Terminal, grouped};
 
 /// What may be had beyond the standards.
@@ -35,63 +36,49 @@ pub(super) fn shut(name: &str, algorithm: AnyAlgorithm, hint: &str) -> Error {
     Error::key(name, what, Some(hint))
 }
 
-/// An algorithm that a key is made for here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum AnyAlgorithm {
-    Composite(composite::Algorithm),
-    Standard(Algorithm),
+/// All of which a key can be made, standard ones first: not RSA, which is for the clients of servers.
+fn makeable() -> Vec<AnyAlgorithm> {
+    let rsa = [Algorithm::Ps256, Algorithm::Rs256];
+    let standard =
+        Algorithm::ALL.into_iter().filter(|known| !rsa.contains(known)).map(AnyAlgorithm::Standard);
+    standard.chain(composite::Algorithm::ALL.map(AnyAlgorithm::Composite)).collect()
 }
 
-impl AnyAlgorithm {
-    /// All of which a key can be made, standard ones first: not RSA, which is for the clients of servers.
-    fn makeable() -> Vec<Self> {
-        let rsa = [Algorithm::Ps256, Algorithm::Rs256];
-        let standard = Algorithm::ALL.into_iter().filter(|known| !rsa.contains(known)).map(Self::Standard);
-        standard.chain(composite::Algorithm::ALL.map(Self::Composite)).collect()
-    }
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Composite(algorithm) => algorithm.name(),
-            Self::Standard(algorithm) => algorithm.name(),
-        }
-    }
-
-    /// Refuses a composite one when the gate is shut.
-    pub(crate) fn check(self, gates: Gates) -> Result<(), Error> {
-        match self {
-            Self::Composite(algorithm) if !gates.draft => Err(Error::usage(
+impl Gates {
+    /// Refuses a composite algorithm when the gate is shut.
+    pub(crate) fn check(self, algorithm: AnyAlgorithm) -> Result<(), Error> {
+        match algorithm {
+            AnyAlgorithm::Composite(algorithm) if !self.draft => Err(Error::usage(
                 format!("{algorithm} is of a draft, {}, and no standard", composite::REVISION),
                 RISK,
             )),
             _ => Ok(()),
         }
     }
-
-    /// For `--alg`: by name in any case, and ML-DSA also as people write it in code, `mldsa65`.
-    pub(crate) fn parser() -> impl TypedValueParser<Value = Self> {
-        const SHORT: [(&str, &str); 3] =
-            [("mldsa44", "ML-DSA-44"), ("mldsa65", "ML-DSA-65"), ("mldsa87", "ML-DSA-87")];
-        let value = |known: &Self| {
-            let aliases = SHORT.iter().filter(|(_, name)| *name == known.name()).map(|(short, _)| *short);
-            PossibleValue::new(known.name()).aliases(aliases)
-        };
-        let all = Self::makeable();
-        PossibleValuesParser::new(all.iter().map(value).collect::<Vec<_>>()).try_map(move |found| {
-            let found = SHORT
-                .iter()
-                .find(|(short, _)| short.eq_ignore_ascii_case(&found))
-                .map_or(found.as_str(), |(_, name)| name);
-            let known = all.iter().copied().find(|known| known.name().eq_ignore_ascii_case(found));
-            known.ok_or("unknown algorithm")
-        })
-    }
 }
 
-impl fmt::Display for AnyAlgorithm {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
+/// For `--alg`: by name in any case, and ML-DSA also as people write it in code, `mldsa65`.
+pub(crate) fn parser() -> impl TypedValueParser<Value = AnyAlgorithm> {
+    PossibleValuesParser::new(names()).try_map(|found| by_name(&found).ok_or("unknown algorithm"))
+}
+
+const SHORT: [(&str, &str); 3] =
+    [("mldsa44", "ML-DSA-44"), ("mldsa65", "ML-DSA-65"), ("mldsa87", "ML-DSA-87")];
+
+/// The names of the algorithms that keys are made for.
+pub(crate) fn names() -> Vec<PossibleValue> {
+    let value = |known: &AnyAlgorithm| {
+        let aliases = SHORT.iter().filter(|(_, name)| *name == known.name()).map(|(short, _)| *short);
+        PossibleValue::new(known.name()).aliases(aliases)
+    };
+    makeable().iter().map(value).collect()
+}
+
+/// The algorithm of one of these names.
+pub(crate) fn by_name(found: &str) -> Option<AnyAlgorithm> {
+    let short = SHORT.iter().find(|(short, _)| short.eq_ignore_ascii_case(found));
+    let found = short.map_or(found, |(_, name)| name);
+    makeable().into_iter().find(|known| known.name().eq_ignore_ascii_case(found))
 }
 
 /// What a key file holds.
@@ -117,20 +104,36 @@ impl Composite {
 
 impl AnyKey {
     /// Reads a key in any form.
-    pub(crate) fn load(source: &Source, gates: Gates, terminal: &mut Terminal) -> Result<Self, Error> {
-        super::load(source, gates, RISK, terminal)
-    }
-
-    /// The same of bytes that were read before.
-    pub(crate) fn parse(
+    pub(crate) fn load(
         source: &Source,
-        bytes: &[u8],
+        password: &PasswordFile,
         gates: Gates,
         terminal: &mut Terminal,
     ) -> Result<Self, Error> {
-        let key = super::parse(&source.name(), bytes, gates, RISK, terminal)?;
-        super::warn_of_mode(&key, source, terminal);
+        super::load(source, password, gates, RISK, terminal)
+    }
+
+    /// The same of a file that was opened before.
+    pub(crate) fn parse(
+        source: &Source,
+        file: &Opened,
+        gates: Gates,
+        terminal: &mut Terminal,
+    ) -> Result<Self, Error> {
+        let key = super::parse(file, gates, RISK, terminal)?;
+        if key.is_private() {
+            file.warn_of_mode(source, terminal);
+        }
         Ok(key)
+    }
+
+    /// The key, if it is private and its seed is there; `purpose` is what needs that, for the error.
+    pub(crate) fn private(self, name: &str, purpose: &str) -> Result<any::PrivateKey, Error> {
+        match self {
+            AnyKey::Composite { key: Composite::Private(key), .. } => Ok(key.into()),
+            AnyKey::Standard(Key::Private(private)) => private.whole(name, purpose).cloned().map(Into::into),
+            AnyKey::Composite { .. } | AnyKey::Standard(Key::Public { .. }) => Err(super::not_private(name)),
+        }
     }
 
     /// Makes a new one.
@@ -177,6 +180,15 @@ pub(crate) enum AnyPublic<'k> {
     Standard(&'k PublicKey),
 }
 
+impl<'k> From<&'k any::PublicKey> for AnyPublic<'k> {
+    fn from(key: &'k any::PublicKey) -> Self {
+        match key {
+            any::PublicKey::Composite(key) => AnyPublic::Composite(key),
+            any::PublicKey::Standard(key) => AnyPublic::Standard(key),
+        }
+    }
+}
+
 impl<'k> AnyPublic<'k> {
     pub(crate) fn algorithm(self) -> AnyAlgorithm {
         match self {
@@ -196,6 +208,14 @@ impl<'k> AnyPublic<'k> {
         match self {
             AnyPublic::Composite(key) => key.thumbprint(),
             AnyPublic::Standard(key) => key.thumbprint(),
+        }
+    }
+
+    /// As the library takes it where a key may be of either kind.
+    pub(crate) fn to_any(self) -> any::PublicKey {
+        match self {
+            AnyPublic::Composite(key) => key.clone().into(),
+            AnyPublic::Standard(key) => key.clone().into(),
         }
     }
 

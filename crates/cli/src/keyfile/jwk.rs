@@ -43,7 +43,8 @@ pub(super) fn parse(
                     "the seed cannot be computed back: make a new key, and keep this one's public half until its tokens are over",
                 );
                 let level = key.public().algorithm().level().ok_or_else(|| refused(&standard))?;
-                let key = super::expanded(name, level, key.as_bytes(), "JWK of jwt-pq, expanded key")?;
+                let key =
+                    super::standard::expanded(name, level, key.as_bytes(), "JWK of jwt-pq, expanded key")?;
                 Ok(AnyKey::Standard(key))
             }
             Ok(_) => Err(Error::key(name, &standard, Some(JWT_PQ))),

@@ -1,14 +1,15 @@
-//! Keys as their bytes and nothing else. A public ML-DSA key is known by its length, which no other form has; what could be several
-//! things is read only when it is said what it is.
+//! Keys as their bytes and nothing else. What could be several things is read only when it is said what it is.
 
 use clap::ValueEnum;
 use sealstone_jose::{Algorithm, Error as Refusal, PrivateKey, PublicKey, composite};
-use sealstone_mldsa::Level;
+use sealstone_pki::KeyAlgorithm;
+use sealstone_pki::form::Part;
 
 use super::any::{AnyAlgorithm, AnyKey, Composite};
-use super::{KINDS, Key, LIMIT, Private};
+use super::{KINDS, Key, LIMIT, Opened, Private, standard};
 use crate::error::Error;
 use crate::files::Source;
+use crate::password::PasswordFile;
 use crate::terminal::{Terminal, grouped};
 
 const RAW: &str = "raw bytes";
@@ -31,8 +32,9 @@ pub(crate) fn load(
     algorithm: AnyAlgorithm,
     terminal: &mut Terminal,
 ) -> Result<AnyKey, Error> {
-    let (name, bytes) = (source.name(), source.read(LIMIT)?);
-    let refused = |cause: Refusal| Error::key(&name, &cause, cause.hint());
+    let file = Opened::read(source, LIMIT, &PasswordFile::default())?;
+    let (name, bytes) = (&file.name, &file.bytes);
+    let refused = |cause: Refusal| Error::key(name, &cause, cause.hint());
     let (public, private) = lens(algorithm);
     let expanded = match algorithm {
         AnyAlgorithm::Standard(algorithm) => algorithm.level(),
@@ -43,7 +45,7 @@ pub(crate) fn load(
         From::RawPublic => false,
         From::Raw if public == private && bytes.len() == public => {
             let what = format!("{public} bytes are as long as a private and as a public key of {algorithm}");
-            return Err(Error::key(&name, what, Some("--from raw-private or --from raw-public says which")));
+            return Err(Error::key(name, what, Some("--from raw-private or --from raw-public says which")));
         }
         From::Raw if bytes.len() == public => false,
         From::Raw if bytes.len() == private => true,
@@ -54,31 +56,33 @@ pub(crate) fn load(
                 grouped(public),
                 grouped(bytes.len())
             );
-            return Err(Error::key(&name, what, None));
+            return Err(Error::key(name, what, None));
         }
     };
     let key = match (algorithm, is_private, expanded) {
         (AnyAlgorithm::Standard(_), true, Some(level)) if bytes.len() == level.signing_key_len() => {
-            AnyKey::Standard(super::expanded(&name, level, &bytes, "raw expanded key")?)
+            AnyKey::Standard(standard::expanded(name, level, bytes, "raw expanded key")?)
         }
         (AnyAlgorithm::Standard(algorithm), true, _) => {
-            let key = PrivateKey::from_secret(algorithm, &bytes).map_err(refused)?;
+            let key = PrivateKey::from_secret(algorithm, bytes).map_err(refused)?;
             AnyKey::Standard(Key::Private(Private::Whole { key, encoding: RAW }))
         }
         (AnyAlgorithm::Standard(algorithm), false, _) => {
-            let key = PublicKey::from_public(algorithm, &bytes).map_err(refused)?;
+            let key = PublicKey::from_public(algorithm, bytes).map_err(refused)?;
             AnyKey::Standard(Key::Public { key, encoding: RAW })
         }
         (AnyAlgorithm::Composite(algorithm), true, _) => {
-            let key = composite::PrivateKey::from_secret(algorithm, &bytes).map_err(refused)?;
+            let key = composite::PrivateKey::from_secret(algorithm, bytes).map_err(refused)?;
             AnyKey::Composite { key: Composite::Private(key), encoding: RAW }
         }
         (AnyAlgorithm::Composite(algorithm), false, _) => {
-            let key = composite::PublicKey::from_public(algorithm, &bytes).map_err(refused)?;
+            let key = composite::PublicKey::from_public(algorithm, bytes).map_err(refused)?;
             AnyKey::Composite { key: Composite::Public(key), encoding: RAW }
         }
     };
-    super::warn_of_mode(&key, source, terminal);
+    if key.is_private() {
+        file.warn_of_mode(source, terminal);
+    }
     Ok(key)
 }
 
@@ -92,39 +96,23 @@ fn lens(algorithm: AnyAlgorithm) -> (usize, usize) {
     }
 }
 
-/// A public key that its length and first byte give away. Text is no raw key, and neither is DER whose length is right.
-pub(super) fn recognised(name: &str, bytes: &[u8]) -> Result<Option<Key>, Error> {
-    let algorithm = match bytes {
-        // Shorter than any other form, whatever it starts with.
-        _ if bytes.len() == 32 => return Err(unknown(name, bytes)),
-        _ if std::str::from_utf8(bytes).is_ok() || is_whole_der(bytes) => return Ok(None),
-        [0x04, point @ ..] => match point.len() {
-            64 => Algorithm::Es256,
-            96 => Algorithm::Es384,
-            132 => Algorithm::Es512,
-            _ => return expanded(name, bytes),
-        },
-        _ => match bytes.len() {
-            1312 => Algorithm::MlDsa44,
-            1952 => Algorithm::MlDsa65,
-            2592 => Algorithm::MlDsa87,
-            _ => return expanded(name, bytes),
-        },
-    };
-    let key =
-        PublicKey::from_public(algorithm, bytes).map_err(|cause| Error::key(name, &cause, cause.hint()))?;
-    Ok(Some(Key::Public { key, encoding: RAW }))
-}
-
-/// An expanded ML-DSA key, which its length gives away as well.
-fn expanded(name: &str, bytes: &[u8]) -> Result<Option<Key>, Error> {
-    let level = Level::ALL.into_iter().find(|level| level.signing_key_len() == bytes.len());
-    level.map(|level| super::expanded(name, level, bytes, "raw expanded key")).transpose()
-}
-
-/// A SEQUENCE whose two bytes of length are those of what follows.
-fn is_whole_der(bytes: &[u8]) -> bool {
-    matches!(bytes, [0x30, 0x82, high, low, rest @ ..] if rest.len() == usize::from(u16::from_be_bytes([*high, *low])))
+/// A public or expanded key that its length and first byte give away.
+pub(super) fn recognised(
+    name: &str,
+    algorithm: KeyAlgorithm,
+    part: Part,
+    bytes: &[u8],
+) -> Result<Key, Error> {
+    match (part, algorithm) {
+        (Part::Expanded, KeyAlgorithm::MlDsa(level)) => {
+            standard::expanded(name, level, bytes, "raw expanded key")
+        }
+        _ => {
+            let key = PublicKey::from_public(super::jose_algorithm(algorithm), bytes)
+                .map_err(|cause| Error::key(name, &cause, cause.hint()))?;
+            Ok(Key::Public { key, encoding: RAW })
+        }
+    }
 }
 
 /// What starts like no key, with what it could be.

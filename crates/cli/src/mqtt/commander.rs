@@ -85,7 +85,7 @@ pub(super) fn load(config: &Config, terminal: &mut Terminal) -> Result<Option<Co
     let given = device::parse(path, &bytes)?;
     let level = Level::MlDsa87;
     let key = given.key(level);
-    let signer = Box::new(any::SigningKey::from_seed(level, key.seed).expand());
+    let signer = any::SigningKey::from_seed(level, key.seed).expand();
     let file = path.clone();
     let numbers = move || {
         device::next_number(&file).map_err(|cause| sealstone_mqtt::gateway::Error::Data {

@@ -113,7 +113,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     let given = device::parse(&options.given, &bytes)?;
     let level = options.level.unwrap_or(given.policy.band(given.topics.class(topic)).default);
     let key = given.key(level);
-    let signer = Box::new(any::SigningKey::from_seed(level, key.seed).expand());
+    let signer = any::SigningKey::from_seed(level, key.seed).expand();
     let number = match options.form {
         Form::Paper => None,
         _ => Some(device::next_number(&options.given)?),
@@ -129,7 +129,7 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         ..Message::new(topic, &payload)
     };
     let mut chance = OsRandom;
-    let mut keyed = Keyed::new(&*signer, &mut chance);
+    let mut keyed = Keyed::new(&signer, &mut chance);
     let mut wire = vec![0; payload.len() + 200_000];
     let len = seal::seal(options.form, &message, &mut keyed, &mut wire)
         .map_err(|cause| unfit(options.form, cause))?;

@@ -30,7 +30,7 @@ const FILE_BYTES: u64 = 64 << 20;
 pub(super) struct Written(Log);
 
 /// The key that signs its blocks.
-struct BlockKey(Box<any::ExpandedSigningKey>, PublicKey);
+struct BlockKey(any::ExpandedSigningKey, PublicKey);
 
 impl Written {
     /// Opens the log of a data directory, and makes its key where there is none: `audit.key`, and `audit.pub.pem` for those who
@@ -165,7 +165,7 @@ impl BlockKey {
         let public = public.map_err(|cause| wrong(&cause))?;
         let beside = Target::Path(data_dir.join("audit.pub.pem"));
         beside.write(&public_bytes(&public, Format::Pem)?, Readers::All, true, &mut Terminal::new())?;
-        Ok(BlockKey(Box::new(key.expand()), public))
+        Ok(BlockKey(key.expand(), public))
     }
 }
 

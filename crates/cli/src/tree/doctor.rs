@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 use super::{keys, refused, usage};
 use crate::error::Error;
 use crate::files::shown;
+use crate::password::PasswordFile;
 use crate::terminal::{BOLD, DIM, Terminal};
 
 /// Options of `tree doctor`.
@@ -30,6 +31,8 @@ pub(crate) struct Options {
     /// The private key that is to sign
     #[arg(long, value_name = "KEY")]
     key: Option<OsString>,
+    #[command(flatten)]
+    password: PasswordFile,
     /// Its certificate
     #[arg(long, value_name = "CERT", requires = "key")]
     cert: Option<OsString>,
@@ -41,7 +44,14 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
     let signer = match &options.key {
         None => None,
-        Some(key) => Some(keys::Signing { key: key.clone(), cert: options.cert.clone() }.load(terminal)?),
+        Some(key) => Some(
+            keys::Signing {
+                key: key.clone(),
+                password: options.password.clone(),
+                cert: options.cert.clone(),
+            }
+            .load(terminal)?,
+        ),
     };
     let name = shown(&options.dir);
     let tree = Tree::open(&options.dir, Rules::default(), false, 1).map_err(|cause| usage(&name, &cause))?;

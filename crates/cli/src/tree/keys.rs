@@ -10,6 +10,8 @@ use super::usage;
 use crate::clock;
 use crate::error::Error;
 use crate::files::Source;
+use crate::keyfile::Opened;
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 const LIMIT: usize = 1 << 20;
@@ -20,6 +22,8 @@ pub(crate) struct Signing {
     /// The private key: PKCS#8 in PEM or DER, ML-DSA, P-256 or P-384
     #[arg(long, value_name = "KEY")]
     pub(super) key: OsString,
+    #[command(flatten)]
+    pub(super) password: PasswordFile,
     /// Its certificate in PEM or DER, whose subject key identifier names the key in each signature
     #[arg(long, value_name = "CERT")]
     pub(super) cert: Option<OsString>,
@@ -28,18 +32,18 @@ pub(crate) struct Signing {
 impl Signing {
     pub(super) fn load(&self, terminal: &mut Terminal) -> Result<Signer, Error> {
         let source = Source::from(self.key.clone());
+        let file = Opened::read(&source, LIMIT, &self.password)?;
         let name = source.name();
-        if let Some(mode) = source.wide_mode() {
+        if let Some(mode) = source.wide_mode().filter(|_| !file.was_encrypted()) {
             let what = format!("{name} holds a private key and its mode {mode:04o} lets others in");
             return Err(Error::usage(
                 what,
                 &format!("chmod 600 {name}; then consider whether somebody has read it"),
             ));
         }
-        let bytes = source.read(LIMIT)?;
-        let info = match std::str::from_utf8(&bytes) {
+        let info = match std::str::from_utf8(&file.bytes) {
             Ok(text) if text.trim_start().starts_with("-----") => pkcs8::from_pem(text),
-            _ => pkcs8::from_der(&bytes),
+            _ => pkcs8::from_der(&file.bytes),
         };
         let info = info.map_err(|cause| Error::key(&name, &cause, cause.hint()))?;
         let certificate = match &self.cert {

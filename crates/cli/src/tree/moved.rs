@@ -14,6 +14,7 @@ use super::{Attribute, Machine, Output, Selection, incomplete, keys, sign, usage
 use crate::clock;
 use crate::error::Error;
 use crate::files::shown;
+use crate::password::PasswordFile;
 use crate::terminal::Terminal;
 
 /// Options of `tree extract`.
@@ -42,6 +43,8 @@ pub(crate) struct Extract {
     /// Sign the list with this key
     #[arg(long, value_name = "KEY")]
     key: Option<OsString>,
+    #[command(flatten)]
+    password: PasswordFile,
     /// The key's certificate
     #[arg(long, value_name = "CERT", requires = "key")]
     cert: Option<OsString>,
@@ -56,7 +59,14 @@ pub(crate) struct Extract {
 pub(crate) fn extract(options: &Extract, terminal: &mut Terminal) -> Result<(), Error> {
     let signer = match &options.key {
         None => None,
-        Some(key) => Some(keys::Signing { key: key.clone(), cert: options.cert.clone() }.load(terminal)?),
+        Some(key) => Some(
+            keys::Signing {
+                key: key.clone(),
+                password: options.password.clone(),
+                cert: options.cert.clone(),
+            }
+            .load(terminal)?,
+        ),
     };
     let dir = &options.selection.dir;
     let tree = options.selection.open()?;

@@ -8,13 +8,14 @@ use base64::engine::general_purpose::{GeneralPurpose, URL_SAFE_NO_PAD};
 use base64::write::EncoderWriter;
 
 use super::{
-    Extensions, Header, MAX_HEADER, MAX_TOKEN, ReceivedHeader, check_not_empty, read_header, read_proof,
-    split,
+    Extensions, Header, MAX_HEADER, MAX_TOKEN, ReceivedHeader, SigningKey, VerifyingKey, check_not_empty,
+    read_header, read_proof, split,
 };
+#[cfg(feature = "composite")]
+use crate::any;
 use crate::b64;
 use crate::error::{Error, check_size};
-use crate::jwk::JwkSet;
-use crate::key::{Message, PrivateKey, PublicKey};
+use crate::key::{PrivateKey, PublicKey};
 
 /// Signs `payload` and leaves it out of the token. It may be empty.
 ///
@@ -31,9 +32,9 @@ use crate::key::{Message, PrivateKey, PublicKey};
 ///
 /// # Errors
 /// [`Error::HeaderMalformed`] for a key id that a reader would refuse, [`Error::TooLarge`] for a header, [`Error::Provider`].
-pub fn encode_detached(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<String, Error> {
+pub fn encode_detached<K: SigningKey>(key: &K, header: &Header, payload: &[u8]) -> Result<String, Error> {
     let protected = header.protected(key)?;
-    let signature = key.sign(&signing_input(&protected, !header.unencoded, payload))?;
+    let signature = key.sign_whole(&signing_input(&protected, !header.unencoded, payload))?;
     Ok(seal(protected, &signature))
 }
 
@@ -52,20 +53,20 @@ fn seal(mut protected: String, signature: &[u8]) -> String {
 }
 
 /// Signs a payload of any length that comes in pieces, in constant memory.
-pub struct Signer {
-    key: PrivateKey,
+pub struct Signer<K: SigningKey = PrivateKey> {
+    key: K,
     protected: String,
-    payload: Payload,
+    payload: Payload<<K::Public as VerifyingKey>::Message>,
 }
 
-impl Signer {
+impl<K: SigningKey> Signer<K> {
     /// No piece has come.
     ///
     /// # Errors
     /// [`Error::NotStreamable`] for Ed25519, which [`encode_detached`] signs with; else those of that.
-    pub fn new(key: &PrivateKey, header: &Header) -> Result<Self, Error> {
+    pub fn new(key: &K, header: &Header) -> Result<Self, Error> {
         let protected = header.protected(key)?;
-        let payload = Payload::new(key.public(), &protected, !header.unencoded)?;
+        let payload = Payload::new(key.begin()?, &protected, !header.unencoded)?;
         Ok(Self { key: key.clone(), protected, payload })
     }
 
@@ -79,21 +80,22 @@ impl Signer {
     /// # Errors
     /// [`Error::Provider`] if there is no randomness.
     pub fn finish(self) -> Result<String, Error> {
-        let signature = self.key.sign_message(self.payload.finish()?)?;
+        let signature = self.key.sign_pieces(self.payload.finish()?)?;
         Ok(seal(self.protected, &signature))
     }
 }
 
-impl fmt::Debug for Signer {
+impl<K: SigningKey> fmt::Debug for Signer<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Signer").field("key", &self.key).finish_non_exhaustive()
     }
 }
 
-/// A token without its payload. Its size, header and signature length have been checked, its signature has not.
+/// A token without its payload, to be checked with a standard key, or with one of either kind. Its size, header and signature length
+/// have been checked, its signature has not.
 #[derive(Debug)]
-pub struct Detached {
-    header: ReceivedHeader,
+pub struct Detached<K: VerifyingKey = PublicKey> {
+    header: ReceivedHeader<K::Algorithm>,
     protected: String,
     signature: Vec<u8>,
 }
@@ -104,20 +106,37 @@ impl Detached {
     /// # Errors
     /// [`Error::NotDetached`] for one with its payload in it; else the first thing that is wrong with it.
     pub fn parse(token: &str) -> Result<Self, Error> {
-        check_size("token", MAX_TOKEN, token.len())?;
-        let [protected, payload, signature] = split(token)?;
-        if !payload.is_empty() {
-            return Err(Error::NotDetached);
-        }
-        check_not_empty("header", protected)?;
-        check_size("header", MAX_HEADER, protected.len())?;
-        let header = read_header(protected, Extensions::B64)?;
-        let signature = read_proof(header.algorithm, signature)?;
-        Ok(Self { header, protected: protected.to_owned(), signature })
+        take_apart(token)
     }
+}
 
+#[cfg(feature = "composite")]
+impl Detached<any::PublicKey> {
+    /// The same for a token that may have a composite signature, by a draft ([`composite`](crate::composite)).
+    ///
+    /// # Errors
+    /// Those of [`parse`](Detached::parse).
+    pub fn parse_any(token: &str) -> Result<Self, Error> {
+        take_apart(token)
+    }
+}
+
+fn take_apart<K: VerifyingKey>(token: &str) -> Result<Detached<K>, Error> {
+    check_size("token", MAX_TOKEN, token.len())?;
+    let [protected, payload, signature] = split(token)?;
+    if !payload.is_empty() {
+        return Err(Error::NotDetached);
+    }
+    check_not_empty("header", protected)?;
+    check_size("header", MAX_HEADER, protected.len())?;
+    let header: ReceivedHeader<K::Algorithm> = read_header(protected, Extensions::B64)?;
+    let signature = read_proof(header.algorithm, signature)?;
+    Ok(Detached { header, protected: protected.to_owned(), signature })
+}
+
+impl<K: VerifyingKey> Detached<K> {
     /// The header, of which nothing is proven: good for choosing the key by `kid`.
-    pub fn header(&self) -> &ReceivedHeader {
+    pub fn header(&self) -> &ReceivedHeader<K::Algorithm> {
         &self.header
     }
 
@@ -125,17 +144,17 @@ impl Detached {
     ///
     /// # Errors
     /// [`Error::UnknownKid`], [`Error::AmbiguousKey`].
-    pub fn key_in<'k>(&self, keys: &'k JwkSet) -> Result<&'k PublicKey, Error> {
-        self.header.key_in(keys)
+    pub fn key_in<'k>(&self, keys: &'k K::Set) -> Result<&'k K, Error> {
+        K::of_set(&self.header, keys)
     }
 
     /// Checks the signature over `payload` with `key` and the algorithm of `key`. What comes back is the header, proven.
     ///
     /// # Errors
     /// [`Error::AlgorithmMismatch`] if the header names another algorithm, [`Error::BadSignature`].
-    pub fn verify(self, key: &PublicKey, payload: &[u8]) -> Result<ReceivedHeader, Error> {
-        self.header.check_algorithm(key)?;
-        key.verify(&signing_input(&self.protected, self.header.encoded, payload), &self.signature)?;
+    pub fn verify(self, key: &K, payload: &[u8]) -> Result<ReceivedHeader<K::Algorithm>, Error> {
+        key.accept(self.header.algorithm)?;
+        key.verify_whole(&signing_input(&self.protected, self.header.encoded, payload), &self.signature)?;
         Ok(self.header)
     }
 
@@ -143,21 +162,21 @@ impl Detached {
     ///
     /// # Errors
     /// [`Error::AlgorithmMismatch`]; [`Error::NotStreamable`] for Ed25519.
-    pub fn verifier(self, key: &PublicKey) -> Result<Verifier, Error> {
-        self.header.check_algorithm(key)?;
-        let payload = Payload::new(key, &self.protected, self.header.encoded)?;
+    pub fn verifier(self, key: &K) -> Result<Verifier<K>, Error> {
+        key.accept(self.header.algorithm)?;
+        let payload = Payload::new(key.begin()?, &self.protected, self.header.encoded)?;
         Ok(Verifier { key: key.clone(), token: self, payload })
     }
 }
 
 /// Takes the payload of a [`Detached`] in pieces. Nothing is known of them before [`finish`](Self::finish).
-pub struct Verifier {
-    key: PublicKey,
-    token: Detached,
-    payload: Payload,
+pub struct Verifier<K: VerifyingKey = PublicKey> {
+    key: K,
+    token: Detached<K>,
+    payload: Payload<K::Message>,
 }
 
-impl Verifier {
+impl<K: VerifyingKey> Verifier<K> {
     /// The next piece.
     pub fn update(&mut self, piece: &[u8]) {
         self.payload.update(piece);
@@ -167,30 +186,30 @@ impl Verifier {
     ///
     /// # Errors
     /// [`Error::BadSignature`].
-    pub fn finish(self) -> Result<ReceivedHeader, Error> {
-        self.key.verify_message(self.payload.finish()?, &self.token.signature)?;
+    pub fn finish(self) -> Result<ReceivedHeader<K::Algorithm>, Error> {
+        self.key.verify_pieces(self.payload.finish()?, &self.token.signature)?;
         Ok(self.token.header)
     }
 }
 
-impl fmt::Debug for Verifier {
+impl<K: VerifyingKey> fmt::Debug for Verifier<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Verifier").field("token", &self.token).finish_non_exhaustive()
     }
 }
 
-/// A payload on its way into a message, behind the header.
-enum Payload {
-    Encoded(Box<EncoderWriter<'static, GeneralPurpose, Message>>),
-    Unencoded(Message),
+/// A payload on its way into a message, behind the header. A message takes all that it is given.
+enum Payload<M: io::Write> {
+    Encoded(Box<EncoderWriter<'static, GeneralPurpose, M>>),
+    Unencoded(M),
 }
 
-impl Payload {
-    /// Errors: `NotStreamable`.
-    fn new(key: &PublicKey, protected: &str, encoded: bool) -> Result<Self, Error> {
-        let mut message = key.message()?;
-        message.update(protected.as_bytes());
-        message.update(b".");
+impl<M: io::Write> Payload<M> {
+    /// Errors: none that is known; a writer may have some.
+    fn new(mut message: M, protected: &str, encoded: bool) -> Result<Self, Error> {
+        for piece in [protected, "."] {
+            message.write_all(piece.as_bytes()).map_err(|_| Error::Provider)?;
+        }
         Ok(match encoded {
             true => Self::Encoded(Box::new(EncoderWriter::new(message, &URL_SAFE_NO_PAD))),
             false => Self::Unencoded(message),
@@ -199,28 +218,16 @@ impl Payload {
 
     fn update(&mut self, piece: &[u8]) {
         match self {
-            // A message takes all that it is given.
             Self::Encoded(encoder) => encoder.write_all(piece).unwrap_or_default(),
-            Self::Unencoded(message) => message.update(piece),
+            Self::Unencoded(message) => message.write_all(piece).unwrap_or_default(),
         }
     }
 
     /// Errors: none that is known; a writer may have some.
-    fn finish(self) -> Result<Message, Error> {
+    fn finish(self) -> Result<M, Error> {
         match self {
             Self::Encoded(mut encoder) => encoder.finish().map_err(|_| Error::Provider),
             Self::Unencoded(message) => Ok(message),
         }
-    }
-}
-
-impl io::Write for Message {
-    fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
-        self.update(piece);
-        Ok(piece.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
     }
 }

@@ -4,14 +4,15 @@ use serde_json::{Map, Value};
 
 use super::detached::signing_input;
 use super::{
-    Extensions, Header, MAX_HEADER, ReceivedHeader, check_kid, check_not_empty, check_texts, malformed,
-    read_header, read_proof,
+    Extensions, Header, MAX_HEADER, ReceivedHeader, SigningKey, VerifyingKey, check_kid, check_not_empty,
+    check_texts, malformed, read_header, read_proof,
 };
+#[cfg(feature = "composite")]
+use crate::any;
 use crate::b64;
 use crate::error::{Error, check_size};
 use crate::json;
-use crate::jwk::JwkSet;
-use crate::key::{PrivateKey, PublicKey};
+use crate::key::PublicKey;
 
 /// Most bytes of a document that is read or written.
 const MAX_DOCUMENT: usize = 4 << 20;
@@ -24,7 +25,8 @@ const MAX_VALUES: usize = 8_192;
 /// Members of an unprotected header that are refused: what decides how a signature is checked must be signed.
 const PROTECTED_ONLY: [&str; 4] = ["b64", "crit", "enc", "zip"];
 
-/// A document of signatures: payload and headers as they came, of which nothing is proven before a `verify` has said so.
+/// A document of signatures, to be checked with standard keys, or with keys of either kind: payload and headers as they came, of which
+/// nothing is proven before a `verify` has said so.
 ///
 /// It is no JSON Web Token: those are compact (RFC 7519 §1).
 ///
@@ -42,14 +44,14 @@ const PROTECTED_ONLY: [&str; 4] = ["b64", "crit", "enc", "zip"];
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct General {
+pub struct General<K: VerifyingKey = PublicKey> {
     payload: Option<Vec<u8>>,
-    signatures: Vec<Signature>,
+    signatures: Vec<Signature<K>>,
 }
 
 #[derive(Debug)]
-struct Signature {
-    header: ReceivedHeader,
+struct Signature<K: VerifyingKey> {
+    header: ReceivedHeader<K::Algorithm>,
     protected: String,
     signature: Vec<u8>,
 }
@@ -61,7 +63,7 @@ impl General {
     /// [`Error::HeaderMalformed`] for a key id that a reader would refuse; [`Error::HeaderRefused`] if only some headers are
     /// [`unencoded`](Header::unencoded) (RFC 7797 §3); [`Error::BadJson`] for an unencoded payload that is not UTF-8;
     /// [`Error::TooLarge`]; [`Error::Provider`].
-    pub fn sign(payload: &[u8], signers: &[(&PrivateKey, &Header)]) -> Result<String, Error> {
+    pub fn sign<S: SigningKey>(payload: &[u8], signers: &[(&S, &Header)]) -> Result<String, Error> {
         check_size("signatures", MAX_SIGNATURES, signers.len())?;
         let encoded = signers.iter().all(|(_, header)| !header.unencoded);
         if !encoded && signers.iter().any(|(_, header)| !header.unencoded) {
@@ -69,7 +71,7 @@ impl General {
         }
         let signatures: Vec<Value> = signers
             .iter()
-            .map(|(key, header)| Ok(Value::Object(signature(key, header, payload)?)))
+            .map(|(key, header)| Ok(Value::Object(signature(*key, header, payload)?)))
             .collect::<Result<_, Error>>()?;
         let payload = written(payload, encoded)?;
         document(
@@ -81,7 +83,7 @@ impl General {
     ///
     /// # Errors
     /// Those of [`sign`](Self::sign).
-    pub fn flattened(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<String, Error> {
+    pub fn flattened<S: SigningKey>(key: &S, header: &Header, payload: &[u8]) -> Result<String, Error> {
         let mut members = signature(key, header, payload)?;
         members.insert("payload".into(), written(payload, !header.unencoded)?);
         document(members)
@@ -92,6 +94,23 @@ impl General {
     /// # Errors
     /// The first thing that is wrong with it, in whichever signature: what cannot be read is not skipped.
     pub fn parse(text: &str) -> Result<Self, Error> {
+        Self::take_apart(text)
+    }
+}
+
+#[cfg(feature = "composite")]
+impl General<any::PublicKey> {
+    /// The same for a document that may have composite signatures, by a draft ([`composite`](crate::composite)), beside standard ones.
+    ///
+    /// # Errors
+    /// Those of [`parse`](General::parse).
+    pub fn parse_any(text: &str) -> Result<Self, Error> {
+        Self::take_apart(text)
+    }
+}
+
+impl<K: VerifyingKey> General<K> {
+    fn take_apart(text: &str) -> Result<Self, Error> {
         check_size("document", MAX_DOCUMENT, text.len())?;
         let members = json::object_of("document", text.as_bytes(), MAX_VALUES)?;
         // RFC 7516 §9: what tells a JWE in JSON from a JWS.
@@ -150,7 +169,7 @@ impl General {
     }
 
     /// The headers in the order of the signatures, of which nothing is proven.
-    pub fn headers(&self) -> impl ExactSizeIterator<Item = &ReceivedHeader> {
+    pub fn headers(&self) -> impl ExactSizeIterator<Item = &ReceivedHeader<K::Algorithm>> {
         self.signatures.iter().map(|signature| &signature.header)
     }
 
@@ -159,10 +178,10 @@ impl General {
     /// # Errors
     /// [`Error::NoPayload`]; the first that a signature is refused for: [`Error::UnknownKid`], [`Error::AmbiguousKey`],
     /// [`Error::AlgorithmMismatch`], [`Error::BadSignature`].
-    pub fn verify_all(&self, keys: &JwkSet) -> Result<&[u8], Error> {
+    pub fn verify_all(&self, keys: &K::Set) -> Result<&[u8], Error> {
         let payload = self.payload()?;
         for signature in &self.signatures {
-            signature.verify(signature.header.key_in(keys)?, payload)?;
+            signature.verify(K::of_set(&signature.header, keys)?, payload)?;
         }
         Ok(payload)
     }
@@ -171,22 +190,25 @@ impl General {
     ///
     /// # Errors
     /// [`Error::NoPayload`], [`Error::NoneVerifies`].
-    pub fn verify_any(&self, keys: &JwkSet) -> Result<(&[u8], &ReceivedHeader), Error> {
-        self.first(|header| header.key_in(keys))
+    pub fn verify_any(&self, keys: &K::Set) -> Result<(&[u8], &ReceivedHeader<K::Algorithm>), Error> {
+        self.first(|header| K::of_set(header, keys))
     }
 
     /// The payload, and the header of the first signature that `key` made, whatever key the headers name.
     ///
     /// # Errors
     /// [`Error::NoPayload`], [`Error::NoneVerifies`].
-    pub fn verify(&self, key: &PublicKey) -> Result<(&[u8], &ReceivedHeader), Error> {
+    pub fn verify(&self, key: &K) -> Result<(&[u8], &ReceivedHeader<K::Algorithm>), Error> {
         self.first(|_| Ok(key))
     }
 
     fn first<'k>(
         &self,
-        key: impl Fn(&ReceivedHeader) -> Result<&'k PublicKey, Error>,
-    ) -> Result<(&[u8], &ReceivedHeader), Error> {
+        key: impl Fn(&ReceivedHeader<K::Algorithm>) -> Result<&'k K, Error>,
+    ) -> Result<(&[u8], &ReceivedHeader<K::Algorithm>), Error>
+    where
+        K: 'k,
+    {
         let payload = self.payload()?;
         let mut refused = Vec::new();
         for signature in &self.signatures {
@@ -203,7 +225,7 @@ impl General {
     }
 }
 
-impl Signature {
+impl<K: VerifyingKey> Signature<K> {
     fn read(members: &Map<String, Value>) -> Result<Self, Error> {
         let text = |member: &'static str| match members.get(member) {
             Some(Value::String(text)) => Ok(text.as_str()),
@@ -212,7 +234,7 @@ impl Signature {
         let protected = text("protected")?;
         check_not_empty("header", protected)?;
         check_size("header", MAX_HEADER, protected.len())?;
-        let mut header = read_header(protected, Extensions::B64)?;
+        let mut header: ReceivedHeader<K::Algorithm> = read_header(protected, Extensions::B64)?;
         match members.get("header") {
             None => {}
             Some(Value::Object(unprotected)) => {
@@ -225,14 +247,14 @@ impl Signature {
         Ok(Self { header, protected: protected.to_owned(), signature })
     }
 
-    fn verify(&self, key: &PublicKey, payload: &[u8]) -> Result<(), Error> {
-        self.header.check_algorithm(key)?;
-        key.verify(&signing_input(&self.protected, self.header.encoded, payload), &self.signature)
+    fn verify(&self, key: &K, payload: &[u8]) -> Result<(), Error> {
+        key.accept(self.header.algorithm)?;
+        key.verify_whole(&signing_input(&self.protected, self.header.encoded, payload), &self.signature)
     }
 }
 
 /// RFC 7515 §7.2.1: no name in both headers; and here, nothing that decides how the signature is checked.
-fn check_unprotected(header: &ReceivedHeader, unprotected: &Map<String, Value>) -> Result<(), Error> {
+fn check_unprotected<A>(header: &ReceivedHeader<A>, unprotected: &Map<String, Value>) -> Result<(), Error> {
     if let Some(member) = PROTECTED_ONLY.into_iter().find(|name| unprotected.contains_key(*name)) {
         return Err(Error::HeaderRefused { member, reason: "it must be in the protected header" });
     }
@@ -245,9 +267,9 @@ fn check_unprotected(header: &ReceivedHeader, unprotected: &Map<String, Value>) 
 }
 
 /// `protected` and `signature`.
-fn signature(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<Map<String, Value>, Error> {
+fn signature(key: &impl SigningKey, header: &Header, payload: &[u8]) -> Result<Map<String, Value>, Error> {
     let protected = header.protected(key)?;
-    let signature = key.sign(&signing_input(&protected, !header.unencoded, payload))?;
+    let signature = key.sign_whole(&signing_input(&protected, !header.unencoded, payload))?;
     Ok([("protected", protected.into()), ("signature", b64::encode(&signature).into())]
         .map(named)
         .into_iter()

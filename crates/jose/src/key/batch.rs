@@ -19,7 +19,7 @@ impl PrivateKey {
                 let mut due = Vec::new();
                 for ((key, message), signature) in jobs.iter().zip(&mut signatures) {
                     if let Signer::MlDsa(key) = &key.core.signer
-                        && let any::ExpandedSigningKey::$level(key) = &**key
+                        && let any::ExpandedSigningKey::$level(key) = key
                     {
                         let mut mu = key.message(Context::EMPTY);
                         mu.update(message);
@@ -61,8 +61,7 @@ impl PublicKey {
                 let mut due = Vec::new();
                 for ((key, message, signature), verdict) in jobs.iter().zip(&mut verdicts) {
                     if let Verifier::MlDsa { key, expanded } = &key.core.verifier
-                        && let any::ExpandedVerifyingKey::$level(key) =
-                            &**expanded.get_or_init(|| Box::new(key.expand()))
+                        && let any::ExpandedVerifyingKey::$level(key) = expanded.get_or_init(|| key.expand())
                     {
                         match Signature::decode(signature) {
                             Ok(signature) => {

@@ -346,7 +346,11 @@ impl Lanes for I32x16 {
             return;
         }
         let shift = |bits: u32| proven!(_mm_cvtsi32_si128(bits as i32));
-        let mut quarters = [0; 64];
+        // The bytes of four numbers lie at the beginning of each quarter, and are stored from there: what goes through memory
+        // to be moved waits until it has arrived.
+        let len = (BITS >> 1) as usize;
+        let bytes = &mut bytes[..4 * len];
+        let stored = (1 << len) - 1;
         proven!({
             // Two numbers in each 64 bits, then four in each 128.
             let numbers = group[0].0;
@@ -358,15 +362,13 @@ impl Lanes for I32x16 {
             let swapped = _mm512_shuffle_epi32::<0b01_00_11_10>(twos);
             let low = _mm512_or_si512(twos, _mm512_sll_epi64(swapped, shift(2 * BITS)));
             let high = _mm512_srl_epi64(twos, shift(64 - 2 * BITS));
-            _mm512_storeu_si512(
-                quarters.as_mut_ptr().cast(),
-                _mm512_mask_blend_epi64(0b1010_1010, low, high),
-            );
+            let fours = _mm512_mask_blend_epi64(0b1010_1010, low, high);
+            let to = bytes.as_mut_ptr().cast::<i8>();
+            _mm_mask_storeu_epi8(to, stored, _mm512_castsi512_si128(fours));
+            _mm_mask_storeu_epi8(to.add(len), stored, _mm512_extracti32x4_epi32::<1>(fours));
+            _mm_mask_storeu_epi8(to.add(2 * len), stored, _mm512_extracti32x4_epi32::<2>(fours));
+            _mm_mask_storeu_epi8(to.add(3 * len), stored, _mm512_extracti32x4_epi32::<3>(fours));
         });
-        let len = (BITS >> 1) as usize;
-        for (quarter, bytes) in quarters.chunks_exact(16).zip(bytes.chunks_exact_mut(len)) {
-            bytes.copy_from_slice(&quarter[..len]);
-        }
     }
     #[inline(always)]
     fn keep_below(self, key: Self, limit: Self, to: &mut [i32]) -> usize {

@@ -5,15 +5,15 @@ use super::params::{Params, Q};
 use super::ring::{NttPoly, Poly};
 use crate::backend::{Coeffs, Room};
 use crate::ct::Wiped;
-use crate::keccak::{Guest, Shake, Sponge, States, Task, Width};
+use crate::keccak::{Guest, Shake, Sponge, States, Task, Width, squeeze_beside};
 
 /// Bytes in a block of SHAKE128, which G is.
 pub(crate) const G_BLOCK: usize = 168;
 /// Bytes in a block of SHAKE256, which H is.
 const H_BLOCK: usize = 136;
 
-/// Blocks that nearly always hold an entry of Â: 280 candidates.
-const A_BLOCKS: usize = 5;
+/// Entries of Â, at most.
+const ENTRIES_MAX: usize = 56;
 /// Blocks that hold a polynomial of y: 640 bytes.
 const MASK_BLOCKS: usize = 5;
 
@@ -84,8 +84,8 @@ pub(crate) fn ball_block(room: Room, c_tilde: &[u8], block: &mut BallBlock) {
     ctx.squeeze([block]);
 }
 
-/// Â, row by row, and a hash beside it: in a room with eight states seven sample and one hashes. `each_row` sees each row
-/// as soon as it is there, and may have something for the hash.
+/// Â, row by row, and a hash beside it: where states go side by side, one is the hash's now and then. `each_row` sees each
+/// row as soon as it is there, and may have something for the hash.
 /// FIPS 204, Algorithm 32, ExpandA.
 ///
 /// Shapes: k rows of l polynomials in T_q. Entry (r, s) is sampled from ρ || s || r.
@@ -96,79 +96,31 @@ pub(crate) fn expand_a_beside<P: Params>(
     hash: &mut Guest,
     mut each_row: impl FnMut(&[NttPoly], &mut Guest),
 ) {
-    let (entries, mut done, mut row) = (P::K * P::L, 0, 0);
-    // The 16 entries of level 44 are two groups of eight: rows to be hashed would come when there is no group left.
-    let beside = room.width() == 8 && (hash.is_complete() || entries > 16);
-    while done < entries {
-        done += if !beside {
-            as_wide_as_fits!(room, entries - done, rej_ntt_poly(room, rho, done, P::L, a_hat.as_mut()))
-        } else {
-            let permute = |states: &mut States<8>, room| hash.permute_beside(states, room);
-            rej_ntt_polys::<8>(room, rho, done, 7, P::L, a_hat.as_mut(), permute);
-            7
-        };
-        while row < P::K && P::L * (row + 1) <= done {
-            each_row(a_hat.as_ref()[row].as_ref(), hash);
-            row += 1;
-        }
-    }
-}
-
-/// N entries of Â from `entry` on.
-fn rej_ntt_poly<const N: usize>(
-    room: Room,
-    rho: &[u8; 32],
-    entry: usize,
-    l: usize,
-    a_hat: &mut [impl AsMut<[NttPoly]>],
-) where
-    States<N>: Width<N>,
-{
-    rej_ntt_polys::<N>(room, rho, entry, N, l, a_hat, |states, room| states.permute(room))
-}
-
-/// Entries of Â from `entry` on, counted row by row, in the first `used` of N states; those past the last entry are left
-/// out.
-/// FIPS 204, Algorithm 30, RejNTTPoly.
-fn rej_ntt_polys<const N: usize>(
-    room: Room,
-    rho: &[u8; 32],
-    entry: usize,
-    used: usize,
-    l: usize,
-    a_hat: &mut [impl AsMut<[NttPoly]>],
-    mut permute: impl FnMut(&mut States<N>, Room),
-) where
-    States<N>: Width<N>,
-{
+    // Entry (r, s) has the number r·ℓ + s.
     #[allow(clippy::integer_division_remainder_used, reason = "public indices")]
-    let place = |n: usize| ((entry + n) / l, (entry + n) % l);
-    let seeds: [[u8; 34]; N] = core::array::from_fn(|n| {
-        let (r, s) = place(n);
+    let place = |entry: usize| (entry / P::L, entry % P::L);
+    let seed = |entry: usize| {
+        let (r, s) = place(entry);
         let mut seed = [0; 34];
         seed[..32].copy_from_slice(rho);
         seed[32..].copy_from_slice(&[s as u8, r as u8]);
         seed
-    });
-    let mut ctx = Sponge::<N>::shake128(room);
-    ctx.absorb(seeds.each_ref().map(|seed| &seed[..]));
-    let mut filled = [256; N]; // nothing to do where there is no entry
-    for (n, filled) in filled.iter_mut().enumerate().take(used) {
-        if place(n).0 < a_hat.len() {
-            *filled = 0;
+    };
+    let (mut filled, mut row) = ([0; ENTRIES_MAX], 0);
+    // Algorithm 30, RejNTTPoly, for the entry whose bytes are there.
+    let sample = |entry: usize, bytes: &[u8], hash: &mut Guest| {
+        let (r, s) = place(entry);
+        filled[entry] = room.reject_uniform(bytes, &mut a_hat.as_mut()[r].as_mut()[s].0, filled[entry]);
+        while row < P::K && filled[P::L * row..P::L * (row + 1)].iter().all(|&filled| filled == 256) {
+            each_row(a_hat.as_ref()[row].as_ref(), hash);
+            row += 1;
         }
-    }
-    let mut blocks = [[0; A_BLOCKS * G_BLOCK]; N];
-    let mut bytes = A_BLOCKS * G_BLOCK; // then block by block
-    while filled.iter().any(|&f| f < 256) {
-        ctx.squeeze_by(blocks.each_mut().map(|blocks| &mut blocks[..bytes]), &mut permute);
-        for n in 0..N {
-            let (r, s) = place(n);
-            if filled[n] < 256 {
-                filled[n] = room.reject_uniform(&blocks[n][..bytes], &mut a_hat[r].as_mut()[s].0, filled[n]);
-            }
-        }
-        bytes = G_BLOCK;
+        filled[entry] == 256
+    };
+    match room.width() {
+        8 => squeeze_beside::<8>(room, P::K * P::L, seed, hash, sample),
+        4 => squeeze_beside::<4>(room, P::K * P::L, seed, hash, sample),
+        _ => squeeze_beside::<1>(room, P::K * P::L, seed, hash, sample),
     }
 }
 

@@ -9,8 +9,8 @@ const RATE: usize = 136;
 /// Bytes of the longest input: a public key of ML-DSA-87.
 const INPUT_MAX: usize = 2592;
 
-/// SHAKE256 of an input that may come in pieces, permuted in the last of eight states beside seven that belong to
-/// somebody else. For public input: nothing is wiped.
+/// SHAKE256 of an input that may come in pieces, permuted among states that belong to somebody else. For public input:
+/// nothing is wiped.
 pub(crate) struct Guest {
     state: [u64; 25],
     input: [u8; INPUT_MAX],
@@ -36,28 +36,25 @@ impl Guest {
         guest
     }
 
-    /// Whether the whole input is here.
-    pub(crate) fn is_complete(&self) -> bool {
-        self.complete
-    }
-
     /// The next piece. Bounds: at most 2592 bytes in all.
     pub(crate) fn feed(&mut self, piece: &[u8]) {
         self.input[self.len..self.len + piece.len()].copy_from_slice(piece);
         self.len += piece.len();
     }
 
-    /// Permutes eight states, the last of which is the guest's where it has a block to absorb.
-    pub(crate) fn permute_beside(&mut self, states: &mut States<8>, room: Room) {
-        let enters = self.absorb_block();
-        if enters {
-            for (words, word) in states.0.iter_mut().zip(self.state) {
-                words[7] = word;
-            }
-        }
+    /// Permutes states, with the guest's in the place of state n, which stays as it is.
+    pub(crate) fn permute_instead<const N: usize>(&mut self, states: &mut States<N>, n: usize, room: Room)
+    where
+        States<N>: Width<N>,
+    {
+        self.change_places(states, n);
         states.permute(room);
-        if enters {
-            self.state = states.0.each_ref().map(|words| words[7]);
+        self.change_places(states, n);
+    }
+
+    fn change_places<const N: usize>(&mut self, states: &mut States<N>, n: usize) {
+        for (words, word) in states.0.iter_mut().zip(&mut self.state) {
+            core::mem::swap(&mut words[n], word);
         }
     }
 
@@ -77,7 +74,7 @@ impl Guest {
     }
 
     /// The next block, or the last with its padding (FIPS 202, 5.1 and 6.2); false if there is none yet, or no more.
-    fn absorb_block(&mut self) -> bool {
+    pub(super) fn absorb_block(&mut self) -> bool {
         let mut last = [0; RATE];
         let rest = &self.input[self.absorbed..self.len];
         let block = match rest.first_chunk::<RATE>() {

@@ -7,6 +7,7 @@ mod guest;
 mod permutation;
 mod queue;
 mod sponge;
+mod streams;
 
 pub(crate) use guest::Guest;
 #[cfg(armv7em)]
@@ -16,6 +17,7 @@ pub(crate) use queue::{Task, hash_all};
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 pub(crate) use sponge::read_from;
 pub(crate) use sponge::{Shake, Sponge, Width, read};
+pub(crate) use streams::squeeze_beside;
 
 /// N Keccak states side by side: word x + 5y of state n is `.0[x + 5y][n]`, in the form that
 /// [`inward`](crate::backend::inward) gives it.

@@ -148,26 +148,17 @@ where
     /// Squeezes the next bytes of each state. Any split into calls gives the same bytes.
     ///
     /// Bounds: outputs of equal length.
-    pub(crate) fn squeeze(&mut self, outputs: [&mut [u8]; N]) {
-        self.squeeze_by(outputs, |states, room| states.permute(room));
-    }
-
-    /// The same, with a permutation that may do something more.
-    pub(crate) fn squeeze_by(
-        &mut self,
-        mut outputs: [&mut [u8]; N],
-        mut permute: impl FnMut(&mut States<N>, Room),
-    ) {
+    pub(crate) fn squeeze(&mut self, mut outputs: [&mut [u8]; N]) {
         if !self.squeezing {
             self.pad();
-            permute(&mut self.states, self.room);
+            self.states.permute(self.room);
         }
         let len = outputs[0].len();
         debug_assert!(outputs.iter().all(|output| output.len() == len));
         let mut at = 0;
         while at < len {
             if self.position == self.rate {
-                permute(&mut self.states, self.room);
+                self.states.permute(self.room);
                 self.position = 0;
             }
             if self.position == 0 && len - at >= self.rate {

@@ -21,7 +21,7 @@ pub type Numbers = Box<dyn FnMut() -> Result<Number, Error> + Send>;
 /// The commander's key, with what it needs to sign. `Debug` shows the id alone.
 pub struct Commander {
     id: KeyId,
-    key: Box<any::ExpandedSigningKey>,
+    key: any::ExpandedSigningKey,
     numbers: Numbers,
     chance: Box<dyn Randomness + Send>,
 }
@@ -30,7 +30,7 @@ impl Commander {
     /// A key by its id in the directory. `numbers` are those of everybody who signs with it.
     pub fn new(
         id: KeyId,
-        key: Box<any::ExpandedSigningKey>,
+        key: any::ExpandedSigningKey,
         numbers: Numbers,
         chance: Box<dyn Randomness + Send>,
     ) -> Self {
@@ -93,7 +93,7 @@ impl Commander {
         };
         let mut wire = vec![0; 100 + payload.len() + self.key.level().signature_len()];
         let mut chance = &mut *self.chance;
-        let mut signer = Keyed::new(&*self.key, &mut chance);
+        let mut signer = Keyed::new(&self.key, &mut chance);
         let len = seal(Form::V1, &message, &mut signer, &mut wire).map_err(failed)?;
         wire.truncate(len);
         Ok(Publish { qos: Qos::ExactlyOnce, topic, payload: wire, ..Publish::default() })

@@ -48,7 +48,7 @@ fn gateway(folder: &Path, port: u16, version: &str, overlap_s: u32) -> Running {
     let keys =
         format!("keys.announcements = \"confirm\"\nkeys.commander = \"-\"\nkeys.overlap_s = {overlap_s}\n");
     let numbers = || Ok(Number { epoch: 7, sequence: NUMBERS.fetch_add(1, Ordering::Relaxed) });
-    let signer = Box::new(key(Level::MlDsa87, 14).expand());
+    let signer = key(Level::MlDsa87, 14).expand();
     let commander = Commander::new(KeyId(1), signer, Box::new(numbers), Box::new(OsRandom));
     let gateway = Gateway::new(config(folder, port, version, &keys)).with_commander(commander);
     let running = Running::start_gateway(gateway);
@@ -322,7 +322,7 @@ fn a_commander_that_is_another_one_does_not_start() {
             None => gateway,
             Some((id, seed)) => gateway.with_commander(Commander::new(
                 KeyId(id),
-                Box::new(key(Level::MlDsa87, seed).expand()),
+                key(Level::MlDsa87, seed).expand(),
                 Box::new(|| Ok(Number { epoch: 1, sequence: 1 })),
                 Box::new(OsRandom),
             )),

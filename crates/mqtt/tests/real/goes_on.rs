@@ -51,7 +51,7 @@ fn goes_on(board: Board) {
         place.folder.join("devices.json"),
         place.port,
     );
-    let signer = Box::new(any::SigningKey::from_seed(Level::MlDsa87, &COMMANDER.0).expand());
+    let signer = any::SigningKey::from_seed(Level::MlDsa87, &COMMANDER.0).expand();
     let mut sequence = 0;
     // The operator of this test counts in epoch 1.
     let numbers = move || {

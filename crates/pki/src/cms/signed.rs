@@ -230,7 +230,7 @@ impl DigestAlgorithm {
             SignatureAlgorithm::Ed25519 => self == Self::Sha512,
             SignatureAlgorithm::Ecdsa(hash)
             | SignatureAlgorithm::RsaPkcs1(hash)
-            | SignatureAlgorithm::RsaPss(hash) => self.hash() == Some(hash),
+            | SignatureAlgorithm::RsaPss(hash, _) => self.hash() == Some(hash),
             #[allow(unreachable_patterns, reason = "composites are there with their feature alone")]
             _ => false,
         };

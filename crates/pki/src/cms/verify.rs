@@ -408,7 +408,7 @@ pub(super) fn check_algorithm(algorithm: SignatureAlgorithm) -> Result<(), Error
         | SignatureAlgorithm::Ed25519
         | SignatureAlgorithm::MlDsa(_)
         | SignatureAlgorithm::RsaPkcs1(_)
-        | SignatureAlgorithm::RsaPss(_) => Ok(()),
+        | SignatureAlgorithm::RsaPss(..) => Ok(()),
         #[allow(unreachable_patterns, reason = "composites are there with their feature alone")]
         other => Err(Error::Unsupported {
             part: "the signature",

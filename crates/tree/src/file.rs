@@ -179,8 +179,13 @@ impl File {
         Ok(self.now()? == self.state)
     }
 
+    /// All attributes, with the bytes of each.
+    pub(crate) fn attributes(&self) -> Vec<(Vec<u8>, usize)> {
+        crate::file_system::attributes(self.fd.as_fd())
+    }
+
     /// The value of an attribute, if it is there.
-    pub(crate) fn attribute(&self, name: &str) -> Result<Option<Vec<u8>>, Error> {
+    pub(crate) fn attribute(&self, name: impl rustix::path::Arg + Copy) -> Result<Option<Vec<u8>>, Error> {
         // Room for what is usual, and for the rest in a second call.
         for room in [8192, ATTRIBUTE_MAX] {
             let mut value = Vec::with_capacity(room);

@@ -12,6 +12,7 @@
 //! | `beneath`, `walk`, `rules`, `file` | which files these are, opened so that no link leads elsewhere |
 //! | `manifest` | digests and signatures in one signed file |
 //! | `file_system`, `kernel` | what keeps and what checks attributes, and why one was refused |
+//! | `forecast`, `census`, `geometry` | what signatures cost: the model, what a tree holds, how its disk is laid out |
 //! | `pipeline` | threads in bounded memory |
 //!
 //! ```
@@ -43,18 +44,22 @@
 
 mod appraise;
 mod beneath;
+mod census;
 mod classical;
 mod digest;
 mod error;
 mod file;
 mod file_id;
 mod file_system;
+pub mod forecast;
+mod geometry;
 mod kernel;
 mod keys;
 pub mod manifest;
 mod pipeline;
 mod record;
 mod remedy;
+mod replica;
 mod rules;
 mod sign;
 mod tree;
@@ -63,10 +68,12 @@ mod verity;
 mod walk;
 
 pub use appraise::{Appraiser, Key};
+pub use census::{Census, Group, Remembered};
 pub use classical::Classical;
 pub use error::Error;
 pub use file_id::{FileId, HashAlgorithm, Kind};
 pub use file_system::{FileSystem, Room};
+pub use geometry::Ground;
 pub use kernel::Kernel;
 pub use keys::{Signer, Subject, TrustedKey};
 pub use manifest::Manifest;

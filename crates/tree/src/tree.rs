@@ -111,6 +111,15 @@ impl Tree {
         Room::of(self.root.fd())
     }
 
+    /// The same after everything that was written is on the disk.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn settled_room(&self) -> Result<Room, Error> {
+        rustix::fs::syncfs(self.root.fd()).map_err(|errno| Error::system("written out", errno))?;
+        self.room()
+    }
+
     /// Counts what the rules take; with the name of an attribute and the length of its value also what has one already, and
     /// the bytes of all, for which each file is opened.
     pub fn count(&self, attribute: Option<(&str, usize)>) -> Count {
@@ -157,7 +166,7 @@ impl Tree {
     }
 
     /// A file that has no name, or had one for a moment where the file system knows no other.
-    fn nameless(&self) -> Result<std::os::fd::OwnedFd, Errno> {
+    pub(crate) fn nameless(&self) -> Result<std::os::fd::OwnedFd, Errno> {
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         match rustix::fs::openat(self.root.fd(), ".", flags | OFlags::TMPFILE, mode) {
@@ -168,12 +177,6 @@ impl Tree {
         let made = rustix::fs::openat(self.root.fd(), &name, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
         rustix::fs::unlinkat(self.root.fd(), &name, rustix::fs::AtFlags::empty())?;
         Ok(made)
-    }
-
-    /// Bytes of disk that signing takes at most, for so many files.
-    pub fn cost(&self, files: u64, bytes: usize) -> Result<u64, Error> {
-        let room = self.room()?;
-        Ok(room.file_system.cost(bytes as u64, room.block).saturating_mul(files))
     }
 
     /// Where the tree lies.

@@ -7,6 +7,7 @@ mod bytes;
 mod certificates;
 mod faults;
 mod file_systems;
+mod forecast;
 mod kernels;
 mod last_look;
 mod openssl;

@@ -57,7 +57,7 @@ fn attribute(value: &[u8]) {
 fn manifest(text: &[u8]) {
     let trusted = trusted();
     if let Ok(manifest) = Manifest::verified(stored(text), &trusted.keys) {
-        assert!(text == trusted.manifest, "nothing else was ever signed");
+        assert!(text == trusted.manifest, "no other manifest was ever signed");
         assert!(manifest.into_iter().all(|line| line.is_ok()));
     }
     let Ok(manifest) = Manifest::unverified(stored(text)) else { return };

@@ -217,6 +217,13 @@ class Sealstone:
         given = ["--certificate", self.file(certificate), "--key", self.file(key), self.file(message)]
         return self._content("decrypt", "--allow-unauthenticated", *given)
 
+    def sign_tree(self, tree, key, certificate, hash):
+        given = ["--key", self.file(key), "--cert", self.file(certificate), "--hash", hash]
+        self.run("tree", "sign", "--store", "user-xattr", *given, tree)
+
+    def check_tree(self, tree, certificate):
+        self.run("tree", "verify", "--store", "user-xattr", "--cert", self.file(certificate), tree)
+
     def _content(self, verb, *given):
         out = self.file("")
         self.run("cms", verb, "--force", "--out", out, *given)

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import threading
 
-PATIENCE = 60  # seconds a partner may think about one request
+PATIENCE = 180  # seconds a partner may think about one request: a key of RSA on a busy machine
 
 
 class Refused(Exception):

@@ -36,9 +36,9 @@ def exchange(report, levels, maker, user, direction):
                 leaf = issued(maker, root, request)
                 check_certificate(user, leaf, root["certificate"], "interop leaf")
         if can(user, "make-request", "check-certificate"):
-            for root in maker.roots:
-                with row(f"certificate below {ROOTS[root]}"):
-                    below(maker, user, maker.ask("make-certificate", level=root, subject="CN=interop root"), level)
+            for kind in maker.roots:
+                with row(f"certificate below {ROOTS[kind]}"):
+                    below(maker, user, maker.ask("make-certificate", level=kind, subject="CN=interop root"), level)
         for form in SIGNED if can(maker, "sign-message") and can(user, "check-message") else []:
             if why := unable(user, level, form):
                 report.limit(partner, direction, form, level, why)
@@ -52,11 +52,23 @@ def exchange(report, levels, maker, user, direction):
     for kind in [kind for kind in maker.certificates if kind in user.certificates]:
         level = f"ML-DSA-{kind[5:7]}"
         with report.case(partner, direction, f"composite certificate, {kind}", level):
-            # Where our command makes no key of a kind, it signs with one of the partner's.
-            key = {"key": user.ask("make-certificate", level=kind, subject="CN=key")["private pem"]} if kind in maker.borrows else {}
-            root = maker.ask("make-certificate", level=kind, subject="CN=interop root", **key)
+            root = composite_root(maker, user, kind)
             check_certificate(user, root["certificate"], root["certificate"], "interop root", IN_LAST_HALF)
             below(maker, user, root, level, IN_LAST_HALF)
+
+
+MADE = {}  # by partner and kind: a key of RSA takes a partner its time, and one does for both directions
+
+
+def composite_root(maker, user, kind):
+    """A self-signed certificate. Where our command makes no key of a kind, it signs with the partner's."""
+    partner, named = user if maker.ours else maker, {"level": kind, "subject": "CN=interop root"}
+    if maker.ours and kind not in maker.borrows:
+        return maker.ask("make-certificate", **named)
+    if (partner.name, kind) not in MADE:
+        MADE[partner.name, kind] = partner.ask("make-certificate", **named)
+    made = MADE[partner.name, kind]
+    return maker.ask("make-certificate", key=made["private pem"], **named) if maker.ours else made
 
 
 def below(maker, user, root, level, *places):

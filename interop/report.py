@@ -145,7 +145,7 @@ read* is said of a form of RFC 9881 that the library refuses even without a faul
 
 ## Bad COSE_Sign1
 
-Each has a good signature over what stands in it; the fault is in the structure (RFC 9052 §3, §4.2) or in its CBOR (RFC 8949). go-cose
+Each but the last two has a good signature over what stands in it; the fault is in the structure (RFC 9052 §3, §4.2) or in its CBOR (RFC 8949). go-cose
 takes ML-DSA from elsewhere by its own interface; cbor2 and pyca/cryptography are put together as the RFC alone says, so what
 that column accepts is what CBOR by hand lets through.
 

@@ -152,35 +152,38 @@ const fn word(number: u64) -> [u8; 8] {
     number.to_be_bytes()
 }
 
-/// Whether signatures are computed with for this input: for one of 64. They take a hundred times as long as all else.
-fn chosen(input: &[u8]) -> bool {
-    // FNV-1a.
+/// A number of the input: what it decides is decided in the same way each time. FNV-1a.
+fn number(input: &[u8]) -> u64 {
     let hash = input.iter().fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     });
-    hash >> 58 == 0
+    hash >> 32
 }
 
-/// Any text as a token of each kind; and as the header and payload of one whose signature is as long as it must be: no panic,
+/// Whether signatures are computed with for this input: for one of 64. They take a hundred times as long as all else.
+fn chosen(input: &[u8]) -> bool {
+    number(input) % 64 == 0
+}
+
+/// Any text as a token of each kind, and as the header and payload of one whose signature is as long as it must be: no panic,
 /// and nothing verifies. As the payload of a good one: what is written is read, and claims are those that were signed.
 pub fn jws(input: &[u8]) {
-    let text = String::from_utf8_lossy(input);
     let chosen = chosen(input);
-    token(&text, chosen);
     let (header, payload) =
         input.split_at(input.iter().position(|byte| *byte == b'\n').unwrap_or(input.len() / 2));
-    for len in [64, 2_420] {
-        token(&format!("{}.{}.{}", b64(header), b64(payload), b64(&vec![0; len])), chosen);
-        token(&format!("{}..{}", b64(header), b64(&vec![0; len])), chosen);
-        let document = format!(
-            "{{\"payload\":\"{}\",\"protected\":\"{}\",\"signature\":\"{}\"}}",
-            b64(payload),
-            b64(header),
-            b64(&vec![0; len])
-        );
-        token(&document, chosen);
+    token(&String::from_utf8_lossy(input), chosen);
+    // Long signatures are rare: what is looked for is not in them.
+    let len = if number(input) / 64 % 8 == 0 { 2_420 } else { 64 };
+    let (head, body, signature) = (b64(header), b64(payload), b64(&vec![0; len]));
+    match number(input) / 512 % 3 {
+        0 => token(&format!("{head}.{body}.{signature}"), chosen),
+        1 => token(&format!("{head}..{signature}"), chosen),
+        _ => {
+            let members =
+                format!("\"payload\":\"{body}\",\"protected\":\"{head}\",\"signature\":\"{signature}\"");
+            token(&format!("{{{members}}}"), chosen);
+        }
     }
-
     if let Ok(claims) =
         std::str::from_utf8(payload).map_err(drop).and_then(|text| Claims::parse(text).map_err(drop))
     {

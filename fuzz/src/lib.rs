@@ -6,12 +6,14 @@
 
 mod cms;
 mod der;
+mod ima;
 mod jose;
 mod mqtt;
 pub mod mutate;
 
 pub use cms::cms;
 pub use der::{DER_WORDS, der};
+pub use ima::ima;
 pub use jose::{CBOR_WORDS, JSON_WORDS, cose, jwk, jwks, jws};
 pub use mqtt::{mqtt_command, mqtt_downlink, mqtt_envelope, mqtt_packet};
 
@@ -232,7 +234,7 @@ mod smoke {
     /// Every target on the committed corpus and on numbers of every length, without a fuzzer.
     #[test]
     fn targets_hold() {
-        let targets: [(&str, fn(&[u8])); 16] = [
+        let targets: [(&str, fn(&[u8])); 17] = [
             ("public_key", super::public_key),
             ("private_key", super::private_key),
             ("signature", super::signature),
@@ -241,6 +243,7 @@ mod smoke {
             ("batch", super::batch),
             ("cms", super::cms),
             ("der", super::der),
+            ("ima", super::ima),
             ("jws", super::jws),
             ("jwk", super::jwk),
             ("jwks", super::jwks),

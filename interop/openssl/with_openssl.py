@@ -173,6 +173,24 @@ def open_message(message, certificate, key):
         return {"content": text((folder / "found").read_bytes())}
 
 
+def sign_bytes(key, data):
+    with Folder() as folder:
+        given = ["-inkey", folder.put("key", key), "-in", folder.put("data", b64decode(data))]
+        return {"signature": text(openssl("pkeyutl", "-sign", "-rawin", *given))}
+
+
+def check_bytes(certificate, data, signature):
+    with Folder() as folder:
+        given = ["-certin", "-inkey", folder.put("certificate", certificate), "-in", folder.put("data", b64decode(data))]
+        return judged("pkeyutl", "-verify", "-rawin", *given, "-sigfile", folder.put("signature", b64decode(signature)))
+
+
+def key_identifier(certificate):
+    with Folder() as folder:
+        said = openssl("x509", "-in", folder.put("certificate", certificate), "-noout", "-ext", "subjectKeyIdentifier").decode()
+        return {"identifier": said.split()[-1].replace(":", "")}
+
+
 class Folder:
     """Files of one request."""
 
@@ -229,6 +247,7 @@ asks = {
     "make-certificate": make_certificate, "check-certificate": check_certificate, "make-request": make_request,
     "check-request": check_request, "issue": issue, "make-recipient": make_recipient, "sign-message": sign_message,
     "check-message": check_message, "seal-message": seal_message, "open-message": open_message,
+    "sign-bytes": sign_bytes, "check-bytes": check_bytes, "key-identifier": key_identifier,
 }  # fmt: skip
 version = openssl("version").decode().split()[1]
 serve("openssl", "its own", asks, version=version, writes=[*PKCS8, "public pem"], reads=[*PKCS8, "public pem"], judges=["pem"], roots=[*ROOTS])

@@ -28,7 +28,7 @@ not as expected.
 
 The kernels of distributions have no ML-DSA (`CONFIG_CRYPTO_MLDSA`), so it is built: `./dev kernel` makes a small kernel from Debian's
 source with `kernel/config`, and `./dev kernel --debian` makes the two files of ML-DSA, as they are in that source, into modules for
-Debian's own kernel, which is all else.
+Debian's own kernel, which is all else. What was run has its command and its table below; a kernel without them has not been run.
 
 """
 BEHIND = """

@@ -1,6 +1,6 @@
 //! Measures one thing at a time beside its rivals: `sealstone-bench engine [--room ROOM]` or
 //! `sealstone-bench auth [--seconds N] [--warm N]` or `sealstone-bench jose`, each with `[--rounds N] [--only PART] [--peers] [--against NAME,NAME]
-//! [--json FILE]`; `sealstone-bench gateway [--seconds N] [--devices N] [--rounds N] [--only rates|memory] [--json FILE]`; `sealstone-bench m4 [--check] [--docs] [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
+//! [--json FILE]`; `sealstone-bench tree [--peers] [--rounds N] [--only PART] [--json FILE]`; `sealstone-bench gateway [--seconds N] [--devices N] [--rounds N] [--only rates|memory] [--json FILE]`; `sealstone-bench m4 [--check] [--docs] [--json FILE]`. Without a name it lists the names. `./dev bench` builds what is needed and calls this.
 //!
 //! Each round runs one batch of ours and one of each rival for every row, so that whatever disturbs the machine
 //! disturbs all alike. A row shows the median of the rounds and their quartiles.
@@ -17,6 +17,7 @@ mod peer;
 mod record;
 mod rivals;
 mod table;
+mod tree;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -25,7 +26,7 @@ use engine::{Against, Choice};
 use serde_json::Value;
 
 /// Everything that can be measured.
-const NAMES: [(&str, &str); 5] = [
+const NAMES: [(&str, &str); 6] = [
     ("auth", "the authorization server under load: tokens, introspection, memory, start"),
     ("engine", "key generation, signing and verification: from bytes, from expanded keys, in batches"),
     ("gateway", "the verifying gateway with Mosquitto: messages a second, latencies, memory"),
@@ -34,6 +35,10 @@ const NAMES: [(&str, &str); 5] = [
         "tokens: a JWT signed and verified beside other libraries, what that costs beyond the engine, batches",
     ),
     ("m4", "the engine on an emulated Cortex-M4: instructions, stack, flash"),
+    (
+        "tree",
+        "file trees signed and verified beside evmctl and OpenSSL; memory for a million files; a copy of /usr",
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -119,6 +124,7 @@ impl Request {
             Some("gateway") => self.gateway(&root)?,
             Some("jose") => self.jose(&root)?,
             Some("m4") => self.m4(&root)?,
+            Some("tree") => self.tree(&root)?,
             Some(other) => return Err(format!("nothing to measure is called {other}")),
         }
         Ok(())
@@ -199,6 +205,23 @@ impl Request {
         }
         if self.check && !outcome.over.is_empty() {
             return Err(format!("not within firmware/budget.txt:\n  {}", outcome.over.join("\n  ")));
+        }
+        Ok(())
+    }
+
+    fn tree(&self, root: &Path) -> Result<(), String> {
+        let against = matches!(self.against, Against::Named(_));
+        if self.room.is_some() || self.seconds.is_some() || self.warm.is_some() || self.check || against {
+            return Err("tree takes --rounds, --only, --peers and --json".to_owned());
+        }
+        let whole = matches!(self.against, Against::All) && self.only.is_none();
+        let choice = tree::Choice { rounds: self.rounds.unwrap_or(5), only: self.only.as_deref(), whole };
+        let outcome = tree::measure(root, &choice)?;
+        print!("{}\n{}", tree::text(&outcome.rows), tree::everybody(&outcome));
+        self.write_json(outcome.rows.iter().map(tree::Row::json))?;
+        // Only a whole run is a record.
+        if whole {
+            println!("\nrecorded in {}", tree::record(root, &outcome)?.display());
         }
         Ok(())
     }

@@ -56,6 +56,8 @@ MEANT = ["empty", "large", os.fsdecode(b"not\xffutf8"), "usr/bin/run", "usr/bin/
 
 
 def test_by_attributes(attributes, key):
+    would = words(tree.sign(attributes, key, store="user-xattr", dry_run=True))
+    assert would["large"] == would["usr/bin/run"] == "would-sign" and not os.listxattr(attributes / "large")
     signed = tree.sign(attributes, key, store="user-xattr")
     assert words(signed) == {
         "bin": "skipped", "empty": "signed", "large": "signed", MEANT[2]: "signed", "pipe": "skipped",
@@ -247,6 +249,30 @@ def test_whoever_leaves_ends_the_work(image, key):
     while len(os.listdir("/proc/self/task")) > before + 4 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert len(os.listdir("/proc/self/task")) <= before + 4
+
+
+def test_whoever_leaves_waits_for_what_is_at_hand_alone(attributes, key):
+    """The last file would be read for minutes, and the work is not there yet."""
+    tree.sign(attributes, key, store="user-xattr")
+    for number in range(3000):
+        (attributes / f"x{number}").touch()
+    (attributes / "z").touch()
+    os.truncate(attributes / "z", 1 << 38)
+    os.setxattr(attributes / "z", "user.ima", os.getxattr(attributes / "large", "user.ima"))
+
+    def late(*_):
+        raise TimeoutError("close() went on")
+
+    before = signal.signal(signal.SIGALRM, late)
+    try:
+        entries = tree.verdicts(attributes, key.verifying_key, store="user-xattr", jobs=1)
+        assert next(entries).path == "bin"
+        signal.alarm(30)
+        entries.close()
+        assert list(entries) == []
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def test_ctrl_c_is_heard(image, key, tmp_path):

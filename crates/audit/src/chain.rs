@@ -52,6 +52,42 @@ pub(crate) fn is_held(directory: &Path) -> bool {
 }
 
 /// How far a chain has come, as it was last sealed: the file `head.json`.
+///
+/// ```
+/// use sealstone_audit::{Chain, Event, Head, Kind, Manner};
+/// use sealstone_jose::UnixSeconds;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // `key`: a `Key` as the example of the crate has one, and `public`, its public half; `place`: a directory.
+/// # struct InMemory(sealstone_mldsa::any::SigningKey, sealstone_jose::PublicKey);
+/// # impl sealstone_audit::Key for InMemory {
+/// #     fn kid(&self) -> &str {
+/// #         self.1.kid()
+/// #     }
+/// #     fn sign(&self, line: &[u8]) -> Result<Vec<u8>, sealstone_audit::Error> {
+/// #         let failed = |cause: sealstone_mldsa::Error| sealstone_audit::Error::Key { what: cause.to_string() };
+/// #         let context = sealstone_mldsa::Context::new(sealstone_audit::CONTEXT).map_err(failed)?;
+/// #         Ok(self.0.sign_deterministic(context, line).map_err(failed)?.encode().to_vec())
+/// #     }
+/// # }
+/// # let key = sealstone_mldsa::any::SigningKey::from_seed(sealstone_mldsa::Level::MlDsa44, &[7; 32]);
+/// # let public = sealstone_jose::PublicKey::from_public(sealstone_jose::Algorithm::MlDsa44, key.verifying_key().encode())?;
+/// # let key = std::sync::Arc::new(InMemory(key, public.clone()));
+/// # let place = &std::env::temp_dir().join(format!("sealstone-audit-1-{}", std::process::id()));
+/// # let now = UnixSeconds(1_800_000_000);
+/// # let (mut chain, _) = Chain::open(place, &["doors".to_owned()], key, 1 << 20, Manner::Lasting, now)?.ok_or("held")?;
+/// chain.append(&Event::new(Kind { name: "door.opened", warning: false }, now));
+/// chain.seal("command", now)?;
+/// chain.settle()?;
+///
+/// // Kept at another place, it shows later whether the end was cut off.
+/// let head = Head::read(&place.join("doors/head.json"))?.ok_or("it was sealed")?;
+/// assert_eq!(head.n, 3); // the line that says that it was opened, the event, and the seal
+/// assert!(Head::read(&place.join("windows/head.json"))?.is_none());
+/// # std::fs::remove_dir_all(place)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Head {
     /// The number of the file.

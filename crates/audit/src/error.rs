@@ -23,6 +23,14 @@ pub enum Error {
 
 impl Error {
     /// A file and what is wrong with it.
+    ///
+    /// ```
+    /// use sealstone_audit::Error;
+    ///
+    /// let cause = std::fs::read("/nowhere/head.json").expect_err("there is no such file");
+    /// let error = Error::file("/nowhere/head.json", &cause);
+    /// assert!(error.to_string().contains("/nowhere/head.json"));
+    /// ```
     pub fn file(path: impl Into<PathBuf>, what: impl fmt::Display) -> Self {
         Error::File { path: path.into(), what: what.to_string() }
     }

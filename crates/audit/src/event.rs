@@ -25,6 +25,23 @@ pub const OPENED: Kind = Kind { name: "audit.opened", warning: false };
 pub const LOST: Kind = Kind { name: "audit.lost", warning: true };
 
 /// One event. No secret belongs into it: no token, no code, no password, no cookie.
+///
+/// ```
+/// use sealstone_audit::{Event, Kind};
+/// use sealstone_jose::UnixSeconds;
+///
+/// const REFUSED: Kind = Kind { name: "door.refused", warning: true };
+///
+/// let badge = None;
+/// let event = Event::new(REFUSED, UnixSeconds(1_800_000_000))
+///     .with_name("door", "north")
+///     .with("visitor", "what somebody typed, of any length")
+///     .with_some("badge", badge)
+///     .with_address("from", [192, 0, 2, 7].into())
+///     .with_number("attempts", 3);
+/// assert_eq!(event.kind(), REFUSED);
+/// assert_eq!(event.time(), UnixSeconds(1_800_000_000));
+/// ```
 #[derive(Clone, Debug)]
 pub struct Event {
     kind: Kind,

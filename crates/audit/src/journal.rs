@@ -9,6 +9,19 @@ use std::path::{Path, PathBuf};
 use crate::event::Kind;
 
 /// The journal's socket.
+///
+/// ```
+/// use std::path::Path;
+///
+/// use sealstone_audit::Journal;
+///
+/// # fn main() -> Result<(), std::io::Error> {
+/// // For `Settings::journal`. Whether anybody listens shows when lines are sent.
+/// let journal = Journal::open(Path::new("/run/systemd/journal/socket"))?;
+/// # drop(journal);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
 pub struct Journal {
     /// Whether the last datagram could not be sent: said once, not for each line.

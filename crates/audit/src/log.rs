@@ -40,6 +40,56 @@ pub struct Settings {
 }
 
 /// A log that is being written.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use sealstone_audit::{Chain, ChainFiles, Event, Kind, Log, Manner, Settings};
+/// use sealstone_jose::UnixSeconds;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // `key`: a `Key` as the example of the crate has one, and `public`, its public half; `place`: a directory.
+/// # struct InMemory(sealstone_mldsa::any::SigningKey, sealstone_jose::PublicKey);
+/// # impl sealstone_audit::Key for InMemory {
+/// #     fn kid(&self) -> &str {
+/// #         self.1.kid()
+/// #     }
+/// #     fn sign(&self, line: &[u8]) -> Result<Vec<u8>, sealstone_audit::Error> {
+/// #         let failed = |cause: sealstone_mldsa::Error| sealstone_audit::Error::Key { what: cause.to_string() };
+/// #         let context = sealstone_mldsa::Context::new(sealstone_audit::CONTEXT).map_err(failed)?;
+/// #         Ok(self.0.sign_deterministic(context, line).map_err(failed)?.encode().to_vec())
+/// #     }
+/// # }
+/// # let key = sealstone_mldsa::any::SigningKey::from_seed(sealstone_mldsa::Level::MlDsa44, &[7; 32]);
+/// # let public = sealstone_jose::PublicKey::from_public(sealstone_jose::Algorithm::MlDsa44, key.verifying_key().encode())?;
+/// # let key = std::sync::Arc::new(InMemory(key, public.clone()));
+/// # let place = &std::env::temp_dir().join(format!("sealstone-audit-2-{}", std::process::id()));
+/// # let now = UnixSeconds(1_800_000_000);
+/// # let names = ["doors".to_owned()];
+/// let (chain, name) = Chain::open(place, &names, key, 1 << 20, Manner::Lasting, now)?.ok_or("somebody else writes")?;
+/// let settings = Settings {
+///     clock: Box::new(|| UnixSeconds(1_800_000_000)), // here it stands still
+///     journal: None,
+///     seal_after: Duration::from_secs(60),
+///     seal_lines: 1000,
+/// };
+/// let log = Log::start(chain, name, settings)?;
+///
+/// // From any thread, without waiting; with 1000 items before it an event would be lost, and counted.
+/// const OPENED: Kind = Kind { name: "door.opened", warning: false };
+/// log.note(vec![Event::new(OPENED, now).with("door", "north")], 1000);
+/// log.close();
+/// assert_eq!((log.backlog(), log.lost()), (0, 0));
+/// assert!(!log.is_failing());
+///
+/// let part = log.part(Some(1), 10)?;
+/// assert_eq!(part.lines[0]["event"], "door.opened");
+/// assert_eq!(part.lines[1]["event"], "audit.seal");
+/// assert!(ChainFiles::of(&place.join("doors"))?.ok_or("no chain")?.verify(&public)?.is_good());
+/// # std::fs::remove_dir_all(place)?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Log {
     directory: PathBuf,
     queue: Sender<Item>,

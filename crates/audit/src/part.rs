@@ -22,6 +22,48 @@ pub struct Part {
 impl ChainFiles {
     /// The first lines behind number `after`, at most so many; without it the last ones. What is no line is left out.
     /// Errors: `File`.
+    ///
+    /// ```
+    /// use sealstone_audit::{Chain, ChainFiles, Event, Kind, Manner};
+    /// use sealstone_jose::UnixSeconds;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // `key`: a `Key` as the example of the crate has one, and `public`, its public half; `place`: a directory.
+    /// # struct InMemory(sealstone_mldsa::any::SigningKey, sealstone_jose::PublicKey);
+    /// # impl sealstone_audit::Key for InMemory {
+    /// #     fn kid(&self) -> &str {
+    /// #         self.1.kid()
+    /// #     }
+    /// #     fn sign(&self, line: &[u8]) -> Result<Vec<u8>, sealstone_audit::Error> {
+    /// #         let failed = |cause: sealstone_mldsa::Error| sealstone_audit::Error::Key { what: cause.to_string() };
+    /// #         let context = sealstone_mldsa::Context::new(sealstone_audit::CONTEXT).map_err(failed)?;
+    /// #         Ok(self.0.sign_deterministic(context, line).map_err(failed)?.encode().to_vec())
+    /// #     }
+    /// # }
+    /// # let key = sealstone_mldsa::any::SigningKey::from_seed(sealstone_mldsa::Level::MlDsa44, &[7; 32]);
+    /// # let public = sealstone_jose::PublicKey::from_public(sealstone_jose::Algorithm::MlDsa44, key.verifying_key().encode())?;
+    /// # let key = std::sync::Arc::new(InMemory(key, public.clone()));
+    /// # let place = &std::env::temp_dir().join(format!("sealstone-audit-3-{}", std::process::id()));
+    /// # let now = UnixSeconds(1_800_000_000);
+    /// # let (mut chain, _) = Chain::open(place, &["doors".to_owned()], key, 1 << 20, Manner::Lasting, now)?.ok_or("held")?;
+    /// for door in ["north", "south", "west"] {
+    ///     chain.append(&Event::new(Kind { name: "door.opened", warning: false }, now).with("door", door));
+    /// }
+    /// chain.seal("command", now)?;
+    /// chain.settle()?;
+    ///
+    /// // Lines 2 and 3, and where to go on.
+    /// let files = ChainFiles::of(&place.join("doors"))?.ok_or("no chain")?;
+    /// let part = files.part(Some(1), 2)?;
+    /// assert_eq!(part.lines[0]["door"], "north");
+    /// assert_eq!(part.lines[1]["door"], "south");
+    /// assert_eq!(part.next, Some(3));
+    /// let rest = files.part(part.next, 100)?;
+    /// assert_eq!((rest.lines.len(), rest.next), (2, None));
+    /// # std::fs::remove_dir_all(place)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn part(&self, after: Option<u64>, most: usize) -> Result<Part, Error> {
         match after {
             Some(after) => self.behind(after, most),

@@ -115,6 +115,51 @@ impl ChainFiles {
 
     /// Every chain of an audit directory, by name.
     /// Errors: `File`.
+    ///
+    /// ```
+    /// use sealstone_audit::{Chain, ChainFiles, Event, Fault, Kind, Manner};
+    /// use sealstone_jose::UnixSeconds;
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // `key`: a `Key` as the example of the crate has one, and `public`, its public half; `place`: a directory.
+    /// # struct InMemory(sealstone_mldsa::any::SigningKey, sealstone_jose::PublicKey);
+    /// # impl sealstone_audit::Key for InMemory {
+    /// #     fn kid(&self) -> &str {
+    /// #         self.1.kid()
+    /// #     }
+    /// #     fn sign(&self, line: &[u8]) -> Result<Vec<u8>, sealstone_audit::Error> {
+    /// #         let failed = |cause: sealstone_mldsa::Error| sealstone_audit::Error::Key { what: cause.to_string() };
+    /// #         let context = sealstone_mldsa::Context::new(sealstone_audit::CONTEXT).map_err(failed)?;
+    /// #         Ok(self.0.sign_deterministic(context, line).map_err(failed)?.encode().to_vec())
+    /// #     }
+    /// # }
+    /// # let key = sealstone_mldsa::any::SigningKey::from_seed(sealstone_mldsa::Level::MlDsa44, &[7; 32]);
+    /// # let public = sealstone_jose::PublicKey::from_public(sealstone_jose::Algorithm::MlDsa44, key.verifying_key().encode())?;
+    /// # let key = std::sync::Arc::new(InMemory(key, public.clone()));
+    /// # let place = &std::env::temp_dir().join(format!("sealstone-audit-4-{}", std::process::id()));
+    /// # let now = UnixSeconds(1_800_000_000);
+    /// # let (mut chain, _) = Chain::open(place, &["doors".to_owned()], key, 1 << 20, Manner::Lasting, now)?.ok_or("held")?;
+    /// chain.append(&Event::new(Kind { name: "door.opened", warning: false }, now).with("door", "north"));
+    /// chain.seal("command", now)?;
+    /// chain.settle()?;
+    /// drop(chain);
+    ///
+    /// let chains = ChainFiles::all(place)?;
+    /// assert_eq!(chains.len(), 1);
+    /// for chain in chains {
+    ///     assert_eq!(chain.name, "doors");
+    ///     assert!(chain.verify(&public)?.is_good());
+    ///
+    ///     // It was another door? That shows, and in which line.
+    ///     let text = std::fs::read_to_string(&chain.files[0])?;
+    ///     std::fs::write(&chain.files[0], text.replace("north", "south"))?;
+    ///     let report = chain.verify(&public)?;
+    ///     assert_eq!((report.findings[0].fault, report.findings[0].line), (Fault::Changed, 2));
+    /// }
+    /// # std::fs::remove_dir_all(place)?;
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn all(audit: &Path) -> Result<Vec<Self>, Error> {
         let failed = |cause: std::io::Error| Error::file(audit, cause);
         let mut chains = Vec::new();

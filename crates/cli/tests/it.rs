@@ -12,6 +12,7 @@ mod orders;
 mod pages;
 #[path = "../../mqtt/tests/peer.rs"]
 mod peer;
+mod progress;
 mod published;
 mod races;
 mod real;

@@ -62,6 +62,7 @@ transcripts! {
     sign
     signing_key
     tree
+    tree_report
     user
 }
 

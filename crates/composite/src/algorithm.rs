@@ -6,6 +6,30 @@ use core::fmt;
 use sealstone_mldsa::Level;
 
 /// A pair of an ML-DSA level and a classical algorithm.
+///
+/// ```
+/// use sealstone_composite::Algorithm;
+/// use sealstone_mldsa::Level;
+///
+/// let algorithm = Algorithm::MlDsa65EcdsaP256;
+/// assert_eq!(algorithm.name(), "MLDSA65-ECDSA-P256-SHA512");
+/// assert_eq!(algorithm.jose_name(), Some("ML-DSA-65-ES256"));
+/// assert_eq!(algorithm.oid_arc(), 45); // 1.3.6.1.5.5.7.6.45
+/// assert_eq!(algorithm.level(), Level::MlDsa65);
+///
+/// // Both halves, one behind the other: an ML-DSA key and an uncompressed point; a seed and an ECPrivateKey.
+/// assert_eq!(algorithm.public_len(), 1952 + 65);
+/// assert_eq!(algorithm.secret_len(), 32 + 51);
+/// // ECDSA signatures in DER vary in length, those of Ed25519 do not.
+/// assert_eq!(algorithm.signature_max(), 3309 + 72);
+/// assert!(algorithm.signature_min() < algorithm.signature_max());
+/// assert_eq!(Algorithm::MlDsa65Ed25519.signature_min(), 3309 + 64);
+/// assert_eq!(Algorithm::MlDsa65Ed25519.signature_max(), 3309 + 64);
+///
+/// // Found by the name that a token has.
+/// let named = Algorithm::ALL.into_iter().find(|known| known.jose_name() == Some("ML-DSA-87-Ed448"));
+/// assert_eq!(named, Some(Algorithm::MlDsa87Ed448));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
     /// id-MLDSA44-RSA2048-PSS-SHA256; JOSE has no name for it.

@@ -44,6 +44,22 @@ pub enum Error {
 
 impl Error {
     /// What the reader of the message could do, where that is known.
+    ///
+    /// ```
+    /// use sealstone_composite::{Algorithm, PublicKey};
+    ///
+    /// // One byte short of a key: how draft -03 wrote points, without their first byte.
+    /// let algorithm = Algorithm::MlDsa44EcdsaP256;
+    /// let old = vec![0; algorithm.public_len() - 1];
+    /// let error = PublicKey::decode(algorithm, &old).expect_err("the old encoding is refused");
+    /// assert!(error.to_string().contains("draft -03"));
+    /// assert!(error.hint().is_some_and(|hint| hint.contains("-04")));
+    ///
+    /// // Of a key that is cut anywhere else there is no more to say than its length.
+    /// let error = PublicKey::decode(algorithm, &old[..99]).expect_err("cut");
+    /// assert_eq!(error.to_string(), "key of MLDSA44-ECDSA-P256-SHA256: expected 1377 bytes, found 99");
+    /// assert_eq!(error.hint(), None);
+    /// ```
     pub const fn hint(&self) -> Option<&'static str> {
         match self {
             Self::RawEcdsa { .. } => {

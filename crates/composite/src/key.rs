@@ -11,6 +11,27 @@ use crate::classical::{self, Signer, Verifier};
 use crate::{Algorithm, Error, Message};
 
 /// A key that signs. Wiped on drop.
+///
+/// ```
+/// use sealstone_composite::{Algorithm, Error, PrivateKey};
+///
+/// # fn main() -> Result<(), sealstone_composite::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa44Ed25519)?;
+/// assert_eq!(key.public().algorithm(), Algorithm::MlDsa44Ed25519);
+///
+/// // Kept as bytes, and read again: the same key.
+/// let kept = key.encode().to_vec();
+/// let again = PrivateKey::decode(Algorithm::MlDsa44Ed25519, &kept)?;
+/// assert_eq!(again.public(), key.public());
+///
+/// // The context is signed too: a signature for one purpose is none for another.
+/// let signature = again.sign(b"releases", b"version 1.0")?;
+/// key.public().verify(b"releases", b"version 1.0", &signature)?;
+/// let elsewhere = key.public().verify(b"invoices", b"version 1.0", &signature);
+/// assert_eq!(elsewhere, Err(Error::BadSignature));
+/// # Ok(())
+/// # }
+/// ```
 pub struct PrivateKey {
     secret: Zeroizing<Vec<u8>>,
     ml_dsa: any::ExpandedSigningKey,
@@ -86,6 +107,20 @@ impl PrivateKey {
 
     /// With ML-DSA's deterministic variant (FIPS 204, 3.4), which needs no randomness and which the vectors have.
     ///
+    /// ```
+    /// use sealstone_composite::{Algorithm, PrivateKey};
+    ///
+    /// # fn main() -> Result<(), sealstone_composite::Error> {
+    /// // Ed25519 needs no randomness either, so that the whole signature is the same each time.
+    /// let key = PrivateKey::generate(Algorithm::MlDsa65Ed25519)?;
+    /// let signature = key.sign_deterministic(b"", b"a message")?;
+    /// assert_eq!(key.sign_deterministic(b"", b"a message")?, signature);
+    /// assert_ne!(key.sign(b"", b"a message")?, signature);
+    /// key.public().verify(b"", b"a message", &signature)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::ContextTooLong`], [`Error::Provider`].
     pub fn sign_deterministic(&self, context: &[u8], message: &[u8]) -> Result<Vec<u8>, Error> {
@@ -117,6 +152,29 @@ impl fmt::Debug for PrivateKey {
 }
 
 /// A key that verifies. Its ML-DSA half is expanded once, when it is first used.
+///
+/// ```
+/// use sealstone_composite::{Algorithm, Error, PrivateKey, PublicKey};
+///
+/// # fn main() -> Result<(), sealstone_composite::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa65EcdsaP256)?;
+/// let signature = key.sign(b"", b"a message")?;
+///
+/// // What the other side gets: the bytes, and the name of the algorithm.
+/// let public = PublicKey::decode(Algorithm::MlDsa65EcdsaP256, key.public().encode())?;
+/// assert_eq!(public.algorithm().jose_name(), Some("ML-DSA-65-ES256"));
+/// public.verify(b"", b"a message", &signature)?;
+///
+/// // Each half must hold: neither a wrong ML-DSA half nor a wrong ECDSA half is let through.
+/// let mut forged = signature.clone();
+/// forged[0] ^= 1;
+/// assert_eq!(public.verify(b"", b"a message", &forged), Err(Error::BadSignature));
+/// let mut forged = signature.clone();
+/// *forged.last_mut().expect("a signature has bytes") ^= 1;
+/// assert_eq!(public.verify(b"", b"a message", &forged), Err(Error::BadSignature));
+/// # Ok(())
+/// # }
+/// ```
 pub struct PublicKey {
     algorithm: Algorithm,
     bytes: Vec<u8>,

@@ -10,6 +10,30 @@ use crate::{Algorithm, Error};
 const PREFIX: &[u8; 32] = b"CompositeAlgorithmSignatures2025";
 
 /// A message that comes in pieces. It is hashed, so that it may have any length.
+///
+/// ```
+/// use sealstone_composite::{Algorithm, Error, Message, PrivateKey};
+///
+/// # fn main() -> Result<(), sealstone_composite::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa44Ed25519)?;
+///
+/// // A file of any size, read in pieces.
+/// let pieces = [b"first piece, ".as_slice(), b"second piece"];
+/// let mut message = Message::new(Algorithm::MlDsa44Ed25519, b"backups")?;
+/// for piece in pieces {
+///     message.update(piece);
+/// }
+/// let signature = key.sign_message(message)?;
+///
+/// // How it was cut does not count.
+/// key.public().verify(b"backups", b"first piece, second piece", &signature)?;
+///
+/// let mut cut_short = Message::new(Algorithm::MlDsa44Ed25519, b"backups")?;
+/// cut_short.update(pieces[0]);
+/// assert_eq!(key.public().verify_message(cut_short, &signature), Err(Error::BadSignature));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Message {
     algorithm: Algorithm,
     /// Prefix, label, length of the context, context.

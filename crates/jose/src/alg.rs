@@ -11,6 +11,33 @@ use crate::error::{Error, shown};
 ///
 /// `EdDsa` and `Ed25519` are two names of one computation: RFC 8037 §3.1 named it `EdDSA`, RFC 9864 §2.2 named it
 /// `Ed25519` and deprecated the first.
+///
+/// ```
+/// use sealstone_jose::Algorithm;
+/// use sealstone_mldsa::Level;
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let algorithm: Algorithm = "ML-DSA-65".parse()?;
+/// assert_eq!(algorithm, Algorithm::MlDsa65);
+/// assert_eq!(algorithm.name(), "ML-DSA-65");
+/// assert_eq!(algorithm.level(), Some(Level::MlDsa65));
+/// assert_eq!(algorithm.public_len(), Some(1952));
+/// assert_eq!(algorithm.secret_len(), Some(32)); // the seed
+/// assert_eq!(algorithm.signature_len(), Some(3309));
+///
+/// // RSA keys have sizes of their own.
+/// assert_eq!(Algorithm::Ps256.signature_len(), None);
+///
+/// // One computation with two names; nothing else is mixed.
+/// assert!(Algorithm::Ed25519.accepts(Algorithm::EdDsa));
+/// assert!(!Algorithm::Rs256.accepts(Algorithm::Ps256));
+///
+/// // A name is exact, and `none` is none.
+/// assert!("ml-dsa-65".parse::<Algorithm>().is_err());
+/// assert!("none".parse::<Algorithm>().is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
     /// `EdDSA` over the curve Ed25519, the name of RFC 8037 §3.1.

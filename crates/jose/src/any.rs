@@ -35,6 +35,22 @@ use crate::jws::{Named, ReceivedHeader, SigningKey, VerifyingKey};
 use crate::key;
 
 /// A standard algorithm, or a composite one.
+///
+/// ```
+/// use sealstone_jose::any::Algorithm;
+/// use sealstone_jose::composite;
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let of_a_draft: Algorithm = "ML-DSA-65-Ed25519".parse()?;
+/// assert_eq!(of_a_draft, Algorithm::Composite(composite::Algorithm::MlDsa65Ed25519));
+/// let standard: Algorithm = "ML-DSA-65".parse()?;
+/// assert_eq!(standard.name(), "ML-DSA-65");
+///
+/// // The whole key does not check what its half signed.
+/// assert!(of_a_draft.accepts(of_a_draft) && !of_a_draft.accepts(standard));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
     /// Of a draft.
@@ -141,6 +157,27 @@ impl From<key::PrivateKey> for PrivateKey {
 }
 
 /// A public key of either kind. Cloning shares it.
+///
+/// ```
+/// use sealstone_jose::{any, composite};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = any::PrivateKey::from(composite::PrivateKey::generate(composite::Algorithm::MlDsa65Es256)?);
+/// let public = key.public();
+/// assert_eq!(public.algorithm(), key.algorithm());
+/// assert_eq!((public.kid(), public.thumbprint()), (key.kid(), key.kid()));
+/// assert!(public.takes_pieces());
+///
+/// // In DER the ECDSA half varies in length.
+/// assert_eq!(public.signature_len(), 3309 + 8..=3309 + 72);
+/// assert_eq!(public.as_bytes().len(), 1952 + 65);
+///
+/// // What it is called in COSE, and how it is published in JSON.
+/// assert_eq!(public.cose_thumbprint().len(), 32);
+/// assert!(public.to_jwk().to_json().contains(r#""alg":"ML-DSA-65-ES256""#));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublicKey {
     /// Of a draft.
@@ -228,6 +265,24 @@ impl From<key::PublicKey> for PublicKey {
 }
 
 /// Public keys of either kind, each under a key id of its own.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, PrivateKey, any, composite};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let standard = PrivateKey::generate(Algorithm::MlDsa65)?.public().clone();
+/// let of_a_draft = composite::PrivateKey::generate(composite::Algorithm::MlDsa65Ed25519)?.public().clone();
+/// let text = format!(r#"{{"keys":[{},{}]}}"#, of_a_draft.to_jwk().to_json(), standard.to_jwk().to_json());
+///
+/// let set = any::JwkSet::parse(text.as_bytes())?;
+/// assert_eq!((set.keys().len(), set.ignored().len()), (2, 0));
+/// assert_eq!(set.find(of_a_draft.kid()).map(|key| key.algorithm().name()), Some("ML-DSA-65-Ed25519"));
+///
+/// // What readers of standard tokens see of it.
+/// assert_eq!(set.standard().keys(), [standard]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct JwkSet {
     standard: jwk::JwkSet,

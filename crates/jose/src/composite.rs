@@ -39,6 +39,23 @@ use crate::jws::{self, Header, Named, Unverified, Verified};
 pub const REVISION: &str = "draft-ietf-jose-pq-composite-sigs-04";
 
 /// A composite algorithm of JOSE.
+///
+/// ```
+/// use sealstone_composite as pair;
+/// use sealstone_jose::composite::Algorithm;
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let algorithm: Algorithm = "ML-DSA-65-ES256".parse()?;
+/// assert_eq!(algorithm.name(), "ML-DSA-65-ES256");
+/// assert_eq!(algorithm.pair(), pair::Algorithm::MlDsa65EcdsaP256);
+/// assert_eq!(algorithm.cose_id(), -55);
+/// assert_eq!(Algorithm::of_pair(pair::Algorithm::MlDsa65EcdsaP256), Some(algorithm));
+///
+/// // X.509 has pairs that JOSE does not take.
+/// assert_eq!(Algorithm::of_pair(pair::Algorithm::MlDsa87EcdsaP521), None);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Algorithm {
     /// `ML-DSA-44-ES256`.
@@ -119,6 +136,28 @@ impl Named for Algorithm {
 }
 
 /// A key that signs with both halves. Cloning shares it; dropping the last clone wipes it.
+///
+/// ```
+/// use sealstone_jose::composite::{Algorithm, PrivateKey};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa44Ed25519)?.with_kid("2026-11");
+///
+/// // Kept in a file, as JSON, as CBOR or as bytes.
+/// let secret = key.secret();
+/// assert_eq!(secret.len(), 32 + 32);
+/// let kept = [
+///     PrivateKey::from_jwk(&key.to_jwk())?,
+///     PrivateKey::from_cose(&key.to_cose())?,
+///     PrivateKey::from_secret(Algorithm::MlDsa44Ed25519, &secret)?,
+/// ];
+/// assert!(kept.iter().all(|read| read.public().thumbprint() == key.public().thumbprint()));
+///
+/// // The key itself, for X.509; a key is used for one thing alone, so choose.
+/// assert_eq!(key.pair().public().encode(), key.public().as_bytes());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct PrivateKey {
     pair: Arc<pair::PrivateKey>,
@@ -215,6 +254,32 @@ impl fmt::Debug for PrivateKey {
 }
 
 /// A key that verifies both halves. Cloning shares it.
+///
+/// ```
+/// use sealstone_jose::composite::{Algorithm, PrivateKey, PublicKey};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// # let key = PrivateKey::generate(Algorithm::MlDsa44Ed25519)?.public().clone();
+/// // Published as JSON.
+/// let text = key.clone().with_kid("2026-11").to_jwk().to_json();
+/// let read = PublicKey::from_jwk(&text)?;
+/// assert_eq!(read.thumbprint(), key.thumbprint()); // a name makes no other key
+/// assert_eq!((read.kid(), key.kid()), ("2026-11", key.thumbprint()));
+/// assert_eq!(read.algorithm(), Algorithm::MlDsa44Ed25519);
+///
+/// // Inside of a larger document.
+/// let document: serde_json::Value = serde_json::from_str(&format!(r#"{{"key":{text}}}"#)).expect("it is JSON");
+/// let members = document["key"].as_object().expect("a JWK is an object");
+/// assert_eq!(PublicKey::from_members(members)?.kid(), "2026-11");
+///
+/// // As bytes, and in COSE, where it has another thumbprint.
+/// assert_eq!(PublicKey::from_public(Algorithm::MlDsa44Ed25519, key.as_bytes())?.thumbprint(), key.thumbprint());
+/// let cose = PublicKey::from_cose(&key.to_cose())?;
+/// assert_eq!(cose.cose_thumbprint(), key.cose_thumbprint());
+/// assert_eq!(cose.pair(), key.pair());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct PublicKey {
     algorithm: Algorithm,
@@ -456,6 +521,22 @@ impl PrivateKey {
     }
 
     /// Signs `payload` into a COSE_Sign1, as [`Sign1::sign`](cose::Sign1::sign) does.
+    ///
+    /// ```
+    /// use sealstone_jose::composite::{Algorithm, PrivateKey};
+    /// use sealstone_jose::{Error, cose};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa65Ed25519)?;
+    /// let message = key.sign1(&cose::Sign1::new(), b"21.5 C")?;
+    /// let verified = cose::Unverified::parse_composite(&message)?.verify_composite(key.public(), None)?;
+    /// assert_eq!(verified.payload(), b"21.5 C");
+    ///
+    /// // A reader of standard messages does not take it.
+    /// assert!(matches!(cose::Unverified::parse(&message), Err(Error::AlgorithmUnknown { .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// Those of it.

@@ -7,7 +7,8 @@ use crate::jwt::UnixSeconds;
 
 /// Why a key, a token or a set was refused.
 ///
-/// `Display` says what is wrong and where, on one line; [`Error::hint`] says what to do.
+/// `Display` says what is wrong and where, on one line; [`Error::hint`] says what to do. Text from outside stands in the variants as
+/// it is shown: quoted, escaped, and cut where it is long.
 #[non_exhaustive]
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Error {
@@ -268,6 +269,25 @@ pub enum Error {
 
 impl Error {
     /// What the reader of the message could do, where that is known.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, Error, JwkSet, PrivateKey, jws};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::Es256)?.with_kid("2026-11");
+    /// let token = jws::encode(&key, &jws::Header::new(), b"{}")?;
+    /// let old = JwkSet::new([PrivateKey::generate(Algorithm::Es256)?.public().clone()])?;
+    ///
+    /// let error = jws::Unverified::parse(&token)?.verify_with_set(&old).expect_err("the set is too old");
+    /// assert!(matches!(error, Error::UnknownKid { .. }));
+    /// assert_eq!(error.to_string(), r#"no key of the set has the kid "2026-11""#);
+    /// assert_eq!(error.hint(), Some("fetch the key set again: the key may be newer than your copy"));
+    ///
+    /// // To a forger there is nothing to say.
+    /// assert_eq!(Error::BadSignature.hint(), None);
+    /// # Ok(())
+    /// # }
+    /// ```
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::AlgorithmMismatch { .. } => "give the key that signed the token; its kid is in the header",

@@ -56,6 +56,24 @@ impl Serialize for Jwk {
 }
 
 /// A private key as JSON: it goes nowhere by itself, [`PrivateJwk::to_json`] gives text that is wiped when dropped.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, Error, PrivateKey, PublicKey};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::from_secret(Algorithm::MlDsa44, &[0; 32])?;
+/// let file = key.to_jwk().to_json();
+/// assert!(file.ends_with(r#""priv":"AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}"#)); // the seed
+/// assert_eq!(PrivateKey::from_jwk(&file)?.public(), key.public());
+///
+/// // What is to be published is another type, and a private key is not taken for one.
+/// let published = key.public().to_jwk().to_json();
+/// assert_eq!(&PublicKey::from_jwk(&published)?, key.public());
+/// assert!(!published.contains("priv"));
+/// assert_eq!(PublicKey::from_jwk(&file).err(), Some(Error::PrivateMember { member: "priv" }));
+/// # Ok(())
+/// # }
+/// ```
 pub struct PrivateJwk {
     key: PrivateKey,
 }
@@ -146,6 +164,19 @@ impl PublicKey {
     }
 
     /// Reads a public JWK that is part of a larger JSON value, a set or a header.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, PrivateKey, PublicKey};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// # let key = PrivateKey::generate(Algorithm::Es256)?.public().clone();
+    /// // As in the claim `cnf` of RFC 7800: a token that names the key of its holder.
+    /// let claims = serde_json::json!({ "sub": "alice", "cnf": { "jwk": key.to_jwk() } });
+    /// let members = claims["cnf"]["jwk"].as_object().expect("a JWK is an object");
+    /// assert_eq!(PublicKey::from_members(members)?, key);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// As for [`from_jwk`](Self::from_jwk).
@@ -262,6 +293,20 @@ impl JwkSet {
     }
 
     /// The key of this id.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?.public().clone().with_kid("2026-11");
+    /// let set = JwkSet::parse(JwkSet::new([key.clone()])?.to_json().as_bytes())?;
+    /// assert_eq!(set.keys(), [key.clone()]);
+    /// assert_eq!(set.by_kid("2026-11"), Some(&key));
+    /// assert_eq!(set.by_kid(key.thumbprint()), None);
+    /// assert_eq!(set.by_thumbprint(key.thumbprint()), Some(&key));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn by_kid(&self, kid: &str) -> Option<&PublicKey> {
         self.keys.iter().find(|key| key.kid() == kid)
     }

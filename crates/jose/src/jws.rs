@@ -45,6 +45,22 @@ const REFUSED: [(&str, &str); 4] = [
 /// What to write into the protected header beside `alg`.
 ///
 /// By default: no `typ`, no `cty`, and the key id of the key.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, PrivateKey, jws};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::Es256)?;
+/// let header = jws::Header::new().typ("reading+jws").cty("text/plain").without_kid();
+/// let token = jws::encode(&key, &header, b"21.5 C")?;
+///
+/// let verified = jws::Unverified::parse(&token)?.verify(key.public())?;
+/// assert_eq!(verified.payload(), b"21.5 C");
+/// let header = verified.header();
+/// assert_eq!((header.typ(), header.cty(), header.kid()), (Some("reading+jws"), Some("text/plain"), None));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Header {
     typ: Option<String>,
@@ -103,6 +119,25 @@ pub fn encode(key: &PrivateKey, header: &Header, payload: &[u8]) -> Result<Strin
 }
 
 /// A token that lacks nothing but its signature, and the key to make it with.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, PrivateKey, jws};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+/// let unsigned = |payload: &[u8]| jws::Unsigned::new(&key, &jws::Header::new(), payload);
+/// let one = unsigned(b"one")?;
+/// assert_eq!(one.algorithm(), Algorithm::MlDsa44);
+/// jws::Unverified::parse(&one.sign()?)?.verify(key.public())?;
+///
+/// // Many at once take less time for each.
+/// let tokens = jws::Unsigned::sign_all(vec![unsigned(b"two")?, unsigned(b"three")?]);
+/// for token in tokens {
+///     jws::Unverified::parse(&token?)?.verify(key.public())?;
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Unsigned {
     key: PrivateKey,
     /// With room for the signature.
@@ -231,6 +266,28 @@ pub(crate) fn sealed(mut token: String, proof: &[u8]) -> String {
 ///
 /// Its size, its three parts, their encoding, its header and the length of its signature have been checked; its
 /// signature has not. A token with a MAC is another type: see [`mac`](crate::mac).
+///
+/// ```
+/// use sealstone_jose::{Algorithm, JwkSet, PrivateKey, jws};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let keys = [PrivateKey::generate(Algorithm::MlDsa44)?, PrivateKey::generate(Algorithm::MlDsa44)?];
+/// let set = JwkSet::new(keys.iter().map(|key| key.public().clone()))?;
+/// let token = jws::encode(&keys[1], &jws::Header::new(), b"21.5 C")?;
+///
+/// let unverified = jws::Unverified::parse(&token)?;
+/// assert_eq!(unverified.peek_payload_untrusted(), b"21.5 C"); // to show it, not to use it
+/// assert_eq!(unverified.header().kid(), Some(keys[1].kid()));
+///
+/// // Is there a key for it? Only then is it worth the work, which another thread may do.
+/// assert_eq!(unverified.key_in(&set)?, keys[1].public());
+/// let unverified = unverified.into_owned();
+/// drop(token);
+/// let verified = std::thread::spawn(move || unverified.verify_with_set(&set)).join().expect("no panic")?;
+/// assert_eq!(verified.payload(), b"21.5 C");
+/// # Ok(())
+/// # }
+/// ```
 pub struct Unverified<'t, A = Algorithm> {
     pub(crate) signing_input: Cow<'t, str>,
     pub(crate) header: ReceivedHeader<A>,
@@ -399,6 +456,24 @@ impl<A> Verified<A> {
 }
 
 /// A header as it came.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, PrivateKey, jws};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::Es256)?;
+/// let token = jws::encode(&key, &jws::Header::new().typ("JWT"), b"{}")?;
+/// let verified = jws::Unverified::parse(&token)?.verify(key.public())?;
+///
+/// let header = verified.header();
+/// assert_eq!(header.algorithm(), Algorithm::Es256);
+/// assert_eq!(header.get("typ").and_then(|typ| typ.as_str()), Some("JWT"));
+/// assert!(header.members().keys().eq(["alg", "kid", "typ"]));
+/// assert!(header.is_encoded()); // no `"b64":false`
+/// assert!(header.unprotected().is_empty()); // only documents in JSON have one
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct ReceivedHeader<A = Algorithm> {
     algorithm: A,

@@ -40,6 +40,27 @@ pub fn sign(key: &PrivateKey, typ: &str, claims: &Claims) -> Result<String, Erro
 
 /// The same up to the signature, for what signs many side by side.
 ///
+/// ```
+/// use sealstone_jose::jws::Unsigned;
+/// use sealstone_jose::{Algorithm, PrivateKey, UnixSeconds, jwt};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+/// let now = UnixSeconds(1_800_000_000);
+/// let of = |subject: &str| {
+///     let claims = jwt::Claims::new().with("sub", subject).with("exp", now.0 + 300);
+///     jwt::unsigned(&key, "JWT", &claims)
+/// };
+/// let tokens = Unsigned::sign_all(vec![of("alice")?, of("bob")?]);
+///
+/// let verifier = jwt::Verifier::of_key(key.public().clone(), jwt::Rules::new());
+/// for (token, subject) in tokens.into_iter().zip(["alice", "bob"]) {
+///     assert_eq!(verifier.verify(&token?, now)?.claims().subject(), Some(subject));
+/// }
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// Those of [`Unsigned::new`].
 pub fn unsigned(key: &PrivateKey, typ: &str, claims: &Claims) -> Result<Unsigned, Error> {
@@ -47,6 +68,36 @@ pub fn unsigned(key: &PrivateKey, typ: &str, claims: &Claims) -> Result<Unsigned
 }
 
 /// A set of claims: a JSON object, each member at most once.
+///
+/// ```
+/// use sealstone_jose::{UnixSeconds, jwt};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let claims = jwt::Claims::new()
+///     .with("iss", "https://id.example")
+///     .with("sub", "alice")
+///     .with("aud", vec!["orders", "billing"])
+///     .with("iat", 1_800_000_000)
+///     .with("nbf", 1_800_000_000)
+///     .with("exp", 1_800_000_300)
+///     .with("jti", "8f3c")
+///     .with("admin", false);
+/// assert_eq!(claims.issuer(), Some("https://id.example"));
+/// assert_eq!(claims.subject(), Some("alice"));
+/// assert_eq!(claims.audiences(), ["orders", "billing"]);
+/// assert_eq!((claims.issued(), claims.not_before()), (Some(UnixSeconds(1_800_000_000)), claims.issued()));
+/// assert_eq!(claims.expires(), Some(UnixSeconds(1_800_000_300)));
+/// assert_eq!(claims.id(), Some("8f3c"));
+/// assert_eq!(claims.text("jti"), claims.id());
+/// assert_eq!(claims.get("admin").and_then(|value| value.as_bool()), Some(false));
+/// assert_eq!(claims.members().len(), 8);
+///
+/// // From JSON and back; a member that stands twice has no meaning.
+/// assert_eq!(jwt::Claims::parse(&claims.to_json())?.members(), claims.members());
+/// assert!(jwt::Claims::parse(r#"{"sub":"alice","sub":"bob"}"#).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Claims {
     map: Map<String, Value>,
@@ -187,6 +238,35 @@ impl Claims {
 ///
 /// What the rules do not name, a token must not bring: with no audience named, a token for some audience is refused,
 /// and likewise for the issuer and the type. `exp` is required. Loosen one by one, in words.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use sealstone_jose::{Algorithm, Error, PrivateKey, UnixSeconds, jwt};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::Es256)?;
+/// let now = UnixSeconds(1_800_000_000);
+/// let check = |rules: jwt::Rules, token: &str| {
+///     jwt::Verifier::of_key(key.public().clone(), rules).verify(token, now).map(|_| ())
+/// };
+///
+/// // A token that says little is refused by the strictest rules, for want of an end.
+/// let token = jwt::sign(&key, "note+jwt", &jwt::Claims::new().with("iss", "https://id.example").with("iat", now.0))?;
+/// let missing = |claim: &str| Err(Error::ClaimMissing { claim: claim.into() });
+/// let open = jwt::Rules::new().any_issuer().any_audience().any_typ();
+/// assert_eq!(check(open.clone(), &token), missing("exp"));
+///
+/// // Each rule is loosened by its name, or tightened.
+/// let endless = open.without_expiry();
+/// check(endless.clone(), &token)?;
+/// check(endless.clone().max_age(Duration::from_secs(60)), &token)?;
+/// assert_eq!(check(endless.require("sub"), &token), missing("sub"));
+/// let elsewhere = check(jwt::Rules::new().issuer("https://other.example").any_typ().without_expiry(), &token);
+/// assert!(matches!(elsewhere, Err(Error::IssuerMismatch { .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rules {
     issuer: Named,
@@ -379,6 +459,22 @@ impl Rules {
 }
 
 /// A token whose signature and claims have passed: the only thing whose claims may be acted upon.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, PrivateKey, UnixSeconds, jwt};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+/// let now = UnixSeconds(1_800_000_000);
+/// let text = jwt::sign(&key, "at+jwt", &jwt::Claims::new().with("sub", "alice").with("exp", now.0 + 300))?;
+///
+/// let verifier = jwt::Verifier::of_key(key.public().clone(), jwt::Rules::new().typ("at+jwt"));
+/// let token = verifier.verify(&text, now)?;
+/// assert_eq!(token.header().algorithm(), Algorithm::MlDsa44);
+/// assert_eq!(token.claims().subject(), Some("alice"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct Token<A = Algorithm> {
     header: ReceivedHeader<A>,

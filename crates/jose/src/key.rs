@@ -24,6 +24,28 @@ use crate::{jwk, rsa};
 /// A key that signs. Cloning shares it; dropping the last clone wipes it.
 ///
 /// An ML-DSA key is held expanded (tens of kilobytes), so that each signature costs only the signature.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, Error, PrivateKey};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa65)?.with_kid("2026-11");
+/// assert_eq!((key.algorithm(), key.kid()), (Algorithm::MlDsa65, "2026-11"));
+/// key.public().verify(b"a message", &key.sign(b"a message")?)?;
+///
+/// // Its seed is all there is to keep.
+/// let seed = key.secret();
+/// let again = PrivateKey::from_secret(Algorithm::MlDsa65, &seed)?;
+/// assert_eq!(again.public(), key.public());
+///
+/// // If the public half is kept beside it, the two are compared.
+/// PrivateKey::from_secret_and_public(Algorithm::MlDsa65, &seed, key.public().as_bytes())?;
+/// let other = PrivateKey::generate(Algorithm::MlDsa65)?;
+/// let mixed = PrivateKey::from_secret_and_public(Algorithm::MlDsa65, &seed, other.public().as_bytes());
+/// assert!(matches!(mixed, Err(Error::KeyMismatch { .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct PrivateKey {
     core: Arc<PrivateCore>,
@@ -227,6 +249,28 @@ impl fmt::Debug for PrivateKey {
 }
 
 /// A key that verifies. Cloning shares it; an ML-DSA key is expanded once, when it is first used.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, Error, PrivateKey, PublicKey};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::from_secret(Algorithm::MlDsa44, &[0; 32])?;
+/// let signature = key.sign(b"a message")?;
+///
+/// let public = PublicKey::from_public(Algorithm::MlDsa44, key.public().as_bytes())?;
+/// assert_eq!(&public, key.public());
+/// assert_eq!(public.algorithm(), Algorithm::MlDsa44);
+/// assert_eq!(public.signature_len(), signature.len());
+/// public.verify(b"a message", &signature)?;
+/// assert_eq!(public.verify(b"another", &signature), Err(Error::BadSignature));
+///
+/// // Who gives it no name knows it by its thumbprint: this one is RFC 9964's own example.
+/// assert_eq!(public.thumbprint(), "T4xl70S7MT6Zeq6r9V9fPJGVn76wfnXJ21-gyo0Gu6o");
+/// assert_eq!(public.kid(), public.thumbprint());
+/// assert_eq!(public.with_kid("2026-11").kid(), "2026-11");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct PublicKey {
     core: Arc<PublicCore>,
@@ -365,6 +409,19 @@ impl PublicKey {
     }
 
     /// Whether it can check a message that comes in pieces: all can, but Ed25519.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, PrivateKey, jws};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// for algorithm in [Algorithm::MlDsa44, Algorithm::Ed25519] {
+    ///     let key = PrivateKey::generate(algorithm)?;
+    ///     let signer = jws::Signer::new(&key, &jws::Header::new());
+    ///     assert_eq!(signer.is_ok(), key.public().takes_pieces());
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn takes_pieces(&self) -> bool {
         self.algorithm().family() != Family::Ed25519
     }

@@ -40,6 +40,33 @@ use crate::key::{PrivateKey, PublicKey};
 const ED25519_LEN: usize = 64;
 
 /// An ML-DSA private key without its seed. It signs, and can be written as PKCS#8 (RFC 9881 §6, `expandedKey`), never as a JWK.
+///
+/// ```
+/// use base64::engine::{Engine as _, general_purpose::URL_SAFE_NO_PAD};
+/// use sealstone_jose::legacy::{ExpandedKey, Level};
+/// use sealstone_jose::{Algorithm, PrivateKey, jws};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// # let whole = sealstone_mldsa::any::SigningKey::from_seed(Level::MlDsa44, &[7; 32]).expand();
+/// # let mut sk = vec![0; Level::MlDsa44.signing_key_len()];
+/// # whole.encode(&mut sk).expect("there is room");
+/// # let base64 = |bytes: &[u8]| URL_SAFE_NO_PAD.encode(bytes);
+/// # let (public, private) = (base64(whole.verifying_key().encode()), base64(&sk));
+/// // A private key as jwt-pq exports it. A reader of RFC 9964 does not take it.
+/// let file = format!(r#"{{"kty":"AKP","alg":"ML-DSA-44","pub":"{public}","priv":"{private}"}}"#);
+/// assert!(PrivateKey::from_jwk(&file).is_err());
+/// let key = ExpandedKey::from_jwk(&file)?;
+/// assert_eq!(key.public(), PrivateKey::from_secret(Algorithm::MlDsa44, &[7; 32])?.public());
+///
+/// // It signs tokens that are as good as any.
+/// let token = key.encode(&jws::Header::new().typ("JWT"), b"{}")?;
+/// jws::Unverified::parse(&token)?.verify(key.public())?;
+///
+/// // The same key as bytes.
+/// assert_eq!(ExpandedKey::from_bytes(Level::MlDsa44, key.as_bytes())?.public(), key.public());
+/// # Ok(())
+/// # }
+/// ```
 pub struct ExpandedKey {
     bytes: Zeroizing<Vec<u8>>,
     signer: any::ExpandedSigningKey,
@@ -124,6 +151,17 @@ impl fmt::Debug for ExpandedKey {
 }
 
 /// `EdDSA+ML-DSA-44`, `-65` or `-87`.
+///
+/// ```
+/// use sealstone_jose::legacy::{HybridAlgorithm, Level};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let algorithm: HybridAlgorithm = "EdDSA+ML-DSA-65".parse()?;
+/// assert_eq!(algorithm, HybridAlgorithm(Level::MlDsa65));
+/// assert_eq!(algorithm.name(), "EdDSA+ML-DSA-65");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HybridAlgorithm(pub Level);
 
@@ -160,6 +198,32 @@ impl Named for HybridAlgorithm {
 }
 
 /// Two private keys that sign side by side.
+///
+/// ```
+/// use sealstone_jose::jws::{Header, Unverified};
+/// use sealstone_jose::legacy::{ExpandedKey, HybridPrivateKey, HybridPublicKey, Level, encode};
+/// use sealstone_jose::{Algorithm, PrivateKey};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// # let whole = sealstone_mldsa::any::SigningKey::from_seed(Level::MlDsa44, &[7; 32]).expand();
+/// # let mut sk = vec![0; Level::MlDsa44.signing_key_len()];
+/// # whole.encode(&mut sk).expect("there is room");
+/// // The two keys of jwt-pq, of which the second has no seed any more.
+/// let ed25519 = PrivateKey::generate(Algorithm::Ed25519)?;
+/// let ml_dsa = ExpandedKey::from_bytes(Level::MlDsa44, &sk)?;
+/// let public = HybridPublicKey::new(ed25519.public().clone(), ml_dsa.public().clone())?;
+/// let key = HybridPrivateKey::with_expanded(ed25519.clone(), ml_dsa)?;
+/// assert_eq!(public.algorithm().name(), "EdDSA+ML-DSA-44");
+///
+/// let token = encode(&key, &Header::new(), b"{}")?;
+/// Unverified::parse_hybrid(&token)?.verify_hybrid(&public)?;
+///
+/// // With a seed it is an ordinary key; two of one kind are no hybrid.
+/// HybridPrivateKey::new(ed25519.clone(), PrivateKey::generate(Algorithm::MlDsa44)?)?;
+/// assert!(HybridPrivateKey::new(ed25519.clone(), ed25519).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct HybridPrivateKey {
     ed25519: PrivateKey,

@@ -27,6 +27,22 @@ use crate::error::{Error, shown};
 use crate::jws::{self, Header, Named, Unverified, Verified};
 
 /// A MAC algorithm of RFC 7518 §3.2.
+///
+/// ```
+/// use sealstone_jose::Error;
+/// use sealstone_jose::mac::{MacAlgorithm, MacKey};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let algorithm: MacAlgorithm = "HS256".parse()?;
+/// assert_eq!((algorithm.name(), algorithm.mac_len()), ("HS256", 32));
+///
+/// // A secret has at least as many bytes as the MAC.
+/// assert_eq!(MacKey::new(algorithm, &[7; 32])?.algorithm(), MacAlgorithm::Hs256);
+/// let short = MacKey::new(algorithm, b"password");
+/// assert_eq!(short.err(), Some(Error::SecretTooShort { expected: 32, found: 8 }));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MacAlgorithm {
     /// `HS256`: HMAC with SHA-256.

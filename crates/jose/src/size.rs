@@ -2,6 +2,32 @@
 //!
 //! The signature cannot be compressed and the limits are other people's defaults, so it is good to know before the
 //! token meets them.
+//!
+//! ```
+//! use sealstone_jose::{Algorithm, PrivateKey, jwt, size};
+//!
+//! # fn main() -> Result<(), sealstone_jose::Error> {
+//! let key = PrivateKey::generate(Algorithm::Es256)?;
+//! let claims = jwt::Claims::new().with("iss", "https://id.example").with("exp", 1_800_000_300);
+//! let token = jwt::sign(&key, "at+jwt", &claims)?;
+//! let report = size::report(&token)?;
+//! assert_eq!(report.total, token.len());
+//! assert_eq!(report.signature, 86); // 64 bytes as base64url
+//! assert_eq!(report.broken().count(), 0);
+//!
+//! // What would change with ML-DSA? With the largest it is no cookie any more.
+//! let all = size::compare(&token)?;
+//! let largest = all.iter().find(|report| report.algorithm == Algorithm::MlDsa87).expect("all are there");
+//! assert_eq!(largest.signature, 6170);
+//! assert!(largest.broken().any(|limit| limit.name == "browser cookie"));
+//!
+//! // A limit by itself: the name of the cookie counts too.
+//! let cookie = size::LIMITS[0];
+//! assert_eq!(cookie.carrier.overhead(), "access_token=".len());
+//! assert!(cookie.is_broken_by(4096) && !cookie.is_broken_by(4096 - 13));
+//! # Ok(())
+//! # }
+//! ```
 
 use serde_json::Value;
 
@@ -151,6 +177,25 @@ pub mod composite {
 
     /// What a token, standard or composite, would measure under each standard and each composite algorithm, as
     /// [`compare`](super::compare) says.
+    ///
+    /// ```
+    /// use sealstone_jose::composite::{Algorithm, PrivateKey, encode};
+    /// use sealstone_jose::{jws::Header, size};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44Ed25519)?;
+    /// let token = encode(&key, &Header::new(), b"{}")?;
+    /// assert_eq!(size::composite::report(&token)?.total, token.len());
+    ///
+    /// // The second half costs next to nothing.
+    /// let (standard, composite) = size::composite::compare(&token)?;
+    /// let ml_dsa = standard.iter().find(|report| report.algorithm.name() == "ML-DSA-44").expect("all are there");
+    /// let pair = composite.iter().find(|report| report.algorithm == Algorithm::MlDsa44Ed25519).expect("all are there");
+    /// assert_eq!(pair.total, token.len());
+    /// assert!(pair.total - ml_dsa.total < 100);
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// Those of [`Unverified::parse`].

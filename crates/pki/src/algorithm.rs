@@ -26,6 +26,23 @@ const ID_ML_DSA_65: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03, 0x
 const ID_ML_DSA_87: &[u8] = &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x03, 0x13];
 
 /// What a key is for.
+///
+/// ```
+/// use sealstone_mldsa::Level;
+/// use sealstone_pki::KeyAlgorithm;
+///
+/// let algorithm = KeyAlgorithm::MlDsa(Level::MlDsa65);
+/// assert_eq!(algorithm.name(), "ML-DSA-65");
+/// assert_eq!(algorithm.public_len(), 1952);
+/// assert_eq!(algorithm.secret_len(), 32); // the seed
+///
+/// // A point is written uncompressed: 04, X and Y.
+/// assert_eq!(KeyAlgorithm::EcP384.public_len(), 1 + 2 * 48);
+/// assert_eq!(KeyAlgorithm::EcP384.secret_len(), 48);
+///
+/// let named = KeyAlgorithm::ALL.into_iter().find(|known| known.name() == "Ed25519");
+/// assert_eq!(named, Some(KeyAlgorithm::Ed25519));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyAlgorithm {
     /// Elliptic curve P-256 (secp256r1).

@@ -1,6 +1,41 @@
 //! Keys of two halves as SubjectPublicKeyInfo and PKCS#8, as draft-ietf-lamps-pq-composite-sigs-19 has them (section
 //! 5): the raw concatenation of the halves, parameters absent. Types of their own, so that no reader of standard keys
 //! takes one. The arithmetic is in `sealstone-composite`.
+//!
+//! ```
+//! use sealstone_pki::Error;
+//! use sealstone_pki::composite::{self, Algorithm, CompositeKey, PrivateKey};
+//! use sealstone_pki::x509::{CertificateBuilder, Profile, Serial};
+//!
+//! # fn main() -> Result<(), sealstone_pki::Error> {
+//! // Kept in a file, and read again.
+//! let key = PrivateKey::generate(Algorithm::MlDsa65Ed25519).map_err(Error::Composite)?;
+//! let file = composite::to_pkcs8_pem(&key);
+//! assert!(file.starts_with("-----BEGIN PRIVATE KEY-----\n"));
+//! let key = composite::from_pkcs8_pem(&file)?;
+//! assert_eq!(composite::from_pkcs8(&composite::to_pkcs8(&key))?.public(), key.public());
+//!
+//! // The public half, for others.
+//! let public = composite::to_spki_pem(key.public());
+//! assert_eq!(&composite::from_spki_pem(&public)?, key.public());
+//! assert!(sealstone_pki::spki::from_pem(&public).is_err(), "no reader of standard keys takes it");
+//!
+//! // A certificate with it.
+//! let spki = composite::to_spki(key.public());
+//! let signer = CompositeKey::new(key);
+//! let certificate = CertificateBuilder {
+//!     not_after: 1_900_000_000,
+//!     not_before: 1_800_000_000,
+//!     profile: Profile::end_entity(),
+//!     serial: Serial::random(&mut sealstone_mldsa::OsRandom)?,
+//!     subject: "CN=two halves".parse()?,
+//! }
+//! .self_sign(&signer)?;
+//! assert_eq!(certificate.public_key(), spki);
+//! assert_eq!(composite::from_spki(certificate.public_key())?.algorithm(), Algorithm::MlDsa65Ed25519);
+//! # Ok(())
+//! # }
+//! ```
 
 pub use sealstone_composite::{Algorithm, PrivateKey, PublicKey};
 use zeroize::Zeroizing;

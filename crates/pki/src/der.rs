@@ -2,6 +2,38 @@
 //! formats of the house that other crates read.
 //!
 //! The reader never shows content in an error: it may be secret.
+//!
+//! ```
+//! use sealstone_pki::der::{self, Reader, Tag};
+//!
+//! # fn main() -> Result<(), sealstone_pki::Error> {
+//! // Ticket ::= SEQUENCE { version INTEGER, kind OBJECT IDENTIFIER, until UTCTime, note [0] OPTIONAL, proof BIT STRING }
+//! const UTC_TIME: Tag = Tag { byte: 0x17, name: "a UTCTime" };
+//! const NOTE: Tag = Tag { byte: 0x80, name: "a note in [0]" };
+//!
+//! let kind = der::undotted("1.3.6.1.4.1.32473.7").expect("digits and dots");
+//! let ticket = der::write(
+//!     der::SEQUENCE,
+//!     &[
+//!         &der::write(der::INTEGER, &[&[0]]),
+//!         &der::write(der::OBJECT_IDENTIFIER, &[&kind]),
+//!         &der::write(UTC_TIME, &[b"270115080000Z"]),
+//!         &der::write_bits(der::BIT_STRING, &[0xc5; 64]),
+//!     ],
+//! );
+//!
+//! let mut whole = Reader::new(&ticket)?;
+//! let mut fields = whole.take(der::SEQUENCE)?;
+//! whole.end()?;
+//! assert_eq!(fields.take_version(&[0], "version 0")?, 0);
+//! assert_eq!(der::dotted(fields.take(der::OBJECT_IDENTIFIER)?.rest()), "1.3.6.1.4.1.32473.7");
+//! assert_eq!(fields.take_time()?, 1_800_000_000);
+//! assert!(fields.take_optional(NOTE)?.is_none());
+//! assert_eq!(fields.take_bits(der::BIT_STRING)?, [0xc5; 64]);
+//! fields.end()?;
+//! # Ok(())
+//! # }
+//! ```
 
 use zeroize::Zeroizing;
 
@@ -36,6 +68,34 @@ pub const SEQUENCE: Tag = Tag { byte: 0x30, name: "a SEQUENCE" };
 pub const SET: Tag = Tag { byte: 0x31, name: "a SET" };
 
 /// What is left to read, and where that is in the whole.
+///
+/// ```
+/// use sealstone_pki::Error;
+/// use sealstone_pki::der::{self, Reader};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // SEQUENCE { "billing", 5 }
+/// let bytes = [0x30, 12, 0x0c, 7, b'b', b'i', b'l', b'l', b'i', b'n', b'g', 0x02, 1, 5];
+/// let mut fields = Reader::new(&bytes)?.take(der::SEQUENCE)?;
+///
+/// // A CHOICE: the tag that comes next says what it is.
+/// let name = match fields.peek() {
+///     Some(tag) if tag == der::UTF8_STRING.byte => fields.take(der::UTF8_STRING)?.rest(),
+///     _ => return Err(fields.refusal("a name", "something else".into())),
+/// };
+/// assert_eq!(name, b"billing");
+/// assert_eq!(fields.offset(), 11);
+///
+/// // Another reader of the rest: one value whole, with its tag and length, or one of any tag.
+/// assert_eq!(fields.clone().take_whole(der::INTEGER)?, [0x02, 1, 5]);
+/// assert_eq!(fields.clone().take_next("a number or a name")?.rest(), [5]);
+///
+/// // What is not there is refused, with the place.
+/// let refused = fields.take(der::OCTET_STRING).err();
+/// assert!(matches!(refused, Some(Error::Der { offset: 11, expected: "an OCTET STRING", .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Reader<'a> {
     bytes: &'a [u8],

@@ -140,7 +140,6 @@ pub enum Error {
         /// Its first byte, 04 in the right form.
         found: u8,
     },
-    /// There is no randomness, or the machine is faulty.
     /// The operating system gave no randomness, or the cryptographic library failed; nothing was signed.
     Provider,
     /// The scalar is zero or not below the order of the curve.
@@ -182,6 +181,19 @@ pub enum Error {
 
 impl Error {
     /// What the reader of the message could do, where that is known.
+    ///
+    /// ```
+    /// use sealstone_pki::{Error, pkcs8};
+    ///
+    /// let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMAA=\n-----END ENCRYPTED PRIVATE KEY-----\n";
+    /// let error = pkcs8::from_pem(encrypted).expect_err("it is encrypted");
+    /// assert_eq!(error, Error::Encrypted);
+    /// assert_eq!(error.to_string(), "the private key is encrypted");
+    /// assert!(error.hint().is_some_and(|hint| hint.starts_with("give its password")));
+    ///
+    /// // Where there is nothing to advise, there is no hint.
+    /// assert_eq!(Error::BadSignature.hint(), None);
+    /// ```
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::AlgorithmUnknown { .. } => {

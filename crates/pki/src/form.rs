@@ -18,6 +18,23 @@ use crate::algorithm::KeyAlgorithm;
 const PBES2: [u8; 11] = [6, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x05, 0x0d];
 
 /// A form of key files.
+///
+/// ```
+/// use sealstone_pki::form::{Form, Kind};
+/// use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo, pkcs8};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let key = PrivateKeyInfo::new(KeyAlgorithm::Ed25519, &[7; 32], None)?;
+/// let form = Form::of(&pkcs8::to_der(&key)?);
+/// assert_eq!(form, Some(Form::Der(Kind::Pkcs8)));
+/// assert!(Kind::Pkcs8.is_private() && !Kind::Spki.is_private());
+///
+/// // Is a password needed?
+/// let encrypted = Form::of(b"-----BEGIN ENCRYPTED PRIVATE KEY-----\n");
+/// assert!(encrypted.is_some_and(Form::is_encrypted) && !form.is_some_and(Form::is_encrypted));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
     /// A map of CBOR (RFC 8949 §3.1): a COSE_Key.

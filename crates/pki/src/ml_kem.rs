@@ -30,6 +30,18 @@ pub const SHARED_SECRET_LEN: usize = 32;
 const ID_ML_KEM: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x04];
 
 /// A parameter set of FIPS 203, §8.
+///
+/// ```
+/// use sealstone_pki::ml_kem::MlKem;
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let set: MlKem = "ML-KEM-768".parse()?;
+/// assert_eq!(set, MlKem::MlKem768);
+/// assert_eq!(set.name(), "ML-KEM-768");
+/// assert_eq!((set.public_len(), set.expanded_len(), set.ciphertext_len()), (1184, 2400, 1088));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum MlKem {
     /// ML-KEM-512, security category 1.
@@ -161,6 +173,22 @@ macro_rules! each {
 }
 
 /// A public key.
+///
+/// ```
+/// use sealstone_mldsa::OsRandom;
+/// use sealstone_pki::ml_kem::{DecapsulationKey, EncapsulationKey, MlKem};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let key = DecapsulationKey::generate(MlKem::MlKem768, &mut OsRandom)?.encapsulation_key();
+/// assert_eq!(key.algorithm(), MlKem::MlKem768);
+///
+/// // Whoever wants to encrypt gets it in one of three forms.
+/// assert_eq!(EncapsulationKey::from_pem(&key.to_pem())?, key);
+/// assert_eq!(EncapsulationKey::from_der(&key.to_der())?, key);
+/// assert_eq!(EncapsulationKey::new(MlKem::MlKem768, &key.to_bytes())?, key);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct EncapsulationKey {
     set: MlKem,
@@ -271,6 +299,24 @@ impl fmt::Debug for EncapsulationKey {
 pub(crate) type SharedSecret = Zeroizing<[u8; SHARED_SECRET_LEN]>;
 
 /// A private key. It is wiped when dropped.
+///
+/// ```
+/// use sealstone_pki::ml_kem::{DecapsulationKey, MlKem, SEED_LEN};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // A seed that is kept elsewhere; for a new key there is `generate`.
+/// let key = DecapsulationKey::from_seed(MlKem::MlKem512, &[7; SEED_LEN]);
+/// assert_eq!(key.algorithm(), MlKem::MlKem512);
+/// assert!(key.has_seed());
+///
+/// let file = key.to_pem()?;
+/// assert!(file.starts_with("-----BEGIN PRIVATE KEY-----\n"));
+/// let again = DecapsulationKey::from_pem(&file)?;
+/// assert_eq!(again.encapsulation_key(), key.encapsulation_key());
+/// assert_eq!(DecapsulationKey::from_der(&key.to_der()?)?.encapsulation_key(), key.encapsulation_key());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct DecapsulationKey {
     set: MlKem,
@@ -302,6 +348,17 @@ impl DecapsulationKey {
     }
 
     /// Takes an expanded key, dk of FIPS 203, Algorithm 16. It decrypts, and cannot be written again.
+    ///
+    /// ```
+    /// use sealstone_pki::Error;
+    /// use sealstone_pki::ml_kem::{DecapsulationKey, MlKem};
+    ///
+    /// // The parts of such a key are checked against each other: what was made up is none.
+    /// let made_up = vec![7; MlKem::MlKem512.expanded_len()];
+    /// assert!(matches!(DecapsulationKey::from_expanded(MlKem::MlKem512, &made_up), Err(Error::Inconsistent { .. })));
+    /// let cut = DecapsulationKey::from_expanded(MlKem::MlKem512, &made_up[1..]);
+    /// assert!(matches!(cut, Err(Error::KemLength { expected: 1632, found: 1631, .. })));
+    /// ```
     ///
     /// # Errors
     /// [`Error::KemLength`], and [`Error::Inconsistent`] if the public key in it does not have the hash in it (FIPS

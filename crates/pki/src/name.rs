@@ -12,6 +12,30 @@ use crate::der::{self, Reader};
 use crate::error::Error;
 
 /// A distinguished name.
+///
+/// ```
+/// use sealstone_pki::Name;
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let name: Name = "CN=billing,OU=Payments,O=Example,C=DE".parse()?;
+/// assert_eq!(name.common_name(), Some("billing"));
+/// assert_eq!(name.to_string(), "CN=billing,OU=Payments,O=Example,C=DE");
+/// assert_eq!(name.to_der()?[..2], [0x30, 68]); // a SEQUENCE of 68 bytes
+///
+/// // The most general part stands last in the text and counts first.
+/// assert!(name.is_within(&"O=Example,C=DE".parse()?));
+/// assert!(!name.is_within(&"O=Other,C=DE".parse()?));
+///
+/// // A comma that belongs to a value is escaped: this is one part and not two.
+/// let odd: Name = r"O=Example\, Inc.".parse()?;
+/// assert!(!odd.is_within(&"O=Example".parse()?));
+///
+/// let old: Name = "emailAddress=billing@example.org,CN=billing".parse()?;
+/// assert!(old.emails().eq(["billing@example.org"]));
+/// assert!(Name::default().is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Name {
     /// In the order of the certificate, the most general first. The text has them the other way round. Each sorted:

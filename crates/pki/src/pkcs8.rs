@@ -1,4 +1,33 @@
 //! Private keys: PKCS#8 as OneAsymmetricKey, RFC 5958, with the ML-DSA forms of RFC 9881 §6.
+//!
+//! ```
+//! use sealstone_mldsa::Level;
+//! use sealstone_pki::pkcs8::{self, Form};
+//! use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo};
+//!
+//! # fn main() -> Result<(), sealstone_pki::Error> {
+//! let algorithm = KeyAlgorithm::MlDsa(Level::MlDsa65);
+//! let key = PrivateKeyInfo::new(algorithm, &[7; 32], None)?;
+//!
+//! // A file with the seed, which is all that is needed: 54 bytes.
+//! let der = pkcs8::to_der(&key)?;
+//! assert_eq!(der.len(), 54);
+//! assert_eq!(pkcs8::from_der(&der)?.raw()?, &[7; 32]);
+//! let pem = pkcs8::to_pem(&key)?;
+//! assert!(pem.starts_with("-----BEGIN PRIVATE KEY-----\n"));
+//! assert_eq!(pkcs8::from_pem(&pem)?.algorithm(), algorithm);
+//!
+//! // For readers that know no seed. What such a file holds can still sign, but its seed is lost.
+//! let expanded = pkcs8::from_pem(&pkcs8::to_pem_as(&key, Form::Expanded)?)?;
+//! assert_eq!(expanded.secret().form(), "expandedKey");
+//! assert_eq!(expanded.public(), key.public());
+//! assert_eq!(expanded.raw(), Err(Error::NoSeed));
+//!
+//! let both = pkcs8::from_der(&pkcs8::to_der_as(&key, Form::Both)?)?;
+//! assert_eq!(both.secret().form(), "both");
+//! # Ok(())
+//! # }
+//! ```
 
 use core::fmt;
 
@@ -55,6 +84,29 @@ impl fmt::Debug for Secret {
 }
 
 /// A private key and what it is for.
+///
+/// ```
+/// use sealstone_mldsa::Level;
+/// use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo, Secret};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let algorithm = KeyAlgorithm::MlDsa(Level::MlDsa44);
+/// let key = PrivateKeyInfo::new(algorithm, &[7; 32], None)?;
+/// assert_eq!(key.algorithm(), algorithm);
+/// assert!(matches!(key.secret(), Secret::MlDsaSeed(seed) if **seed == [7; 32]));
+/// assert_eq!(key.raw()?, &[7; 32]);
+/// assert_eq!(key.public().map(<[u8]>::len), Some(1312)); // computed from the seed
+///
+/// // The public key of another private key does not go with it.
+/// let other = PrivateKeyInfo::new(algorithm, &[8; 32], None)?;
+/// let mixed = PrivateKeyInfo::new(algorithm, &[7; 32], other.public());
+/// assert!(matches!(mixed, Err(Error::Inconsistent { .. })));
+///
+/// // Nothing of the secret is in its Debug.
+/// assert_eq!(format!("{:?}", key.secret()), "Secret(seed)");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct PrivateKeyInfo {
     algorithm: KeyAlgorithm,
@@ -83,6 +135,26 @@ impl PrivateKeyInfo {
 
     /// Takes an ML-DSA key of which only the expanded form is there (FIPS 204, Algorithm 24, skEncode). Its parts are checked
     /// against each other, and the public key is computed.
+    ///
+    /// ```
+    /// use sealstone_mldsa::{Level, any};
+    /// use sealstone_pki::{Error, PrivateKeyInfo};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let whole = any::SigningKey::from_seed(Level::MlDsa44, &[7; 32]).expand();
+    /// let mut sk = vec![0; Level::MlDsa44.signing_key_len()];
+    /// whole.encode(&mut sk)?;
+    ///
+    /// let key = PrivateKeyInfo::from_expanded(Level::MlDsa44, &sk)?;
+    /// assert_eq!(key.secret().form(), "expandedKey");
+    /// assert_eq!(key.public(), Some(whole.verifying_key().encode()));
+    ///
+    /// // A flipped bit makes it another key's, or none's.
+    /// sk[100] ^= 1;
+    /// assert!(matches!(PrivateKeyInfo::from_expanded(Level::MlDsa44, &sk), Err(Error::Inconsistent { .. })));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::KeyLength`], [`Error::Inconsistent`].
@@ -258,6 +330,31 @@ pub fn to_pem_as(info: &PrivateKeyInfo, form: Form) -> Result<Zeroizing<String>,
 }
 
 /// Reads an ECPrivateKey that stands alone (RFC 5915 §3) and so must name its curve.
+///
+/// ```
+/// use sealstone_pki::der::{self, Tag};
+/// use sealstone_pki::{KeyAlgorithm, pkcs8};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // As `openssl ecparam -genkey -name prime256v1 -noout -outform DER` writes it, here without the public key.
+/// let curve = der::undotted("1.2.840.10045.3.1.7").expect("digits and dots");
+/// let curve = der::write(der::OBJECT_IDENTIFIER, &[&curve]);
+/// let file = der::write(
+///     der::SEQUENCE,
+///     &[
+///         &der::write(der::INTEGER, &[&[1]]),
+///         &der::write(der::OCTET_STRING, &[&[7; 32]]),
+///         &der::write(Tag { byte: 0xa0, name: "the curve in [0]" }, &[&curve]),
+///     ],
+/// );
+///
+/// let key = pkcs8::from_sec1_der(&file)?;
+/// assert_eq!(key.algorithm(), KeyAlgorithm::EcP256);
+/// assert_eq!(key.raw()?, &[7; 32]);
+/// assert_eq!(key.public(), None); // no arithmetic is done on curves here
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// The first thing that is wrong with it, and where.

@@ -6,8 +6,31 @@
 //! use sealstone_pki::rsa;
 //!
 //! # fn main() -> Result<(), sealstone_pki::Error> {
+//! // RSAPublicKey, SEQUENCE { modulus, exponent }, with numbers far too small to be used.
 //! let key = [0x30, 0x06, 0x02, 0x01, 0x0f, 0x02, 0x01, 0x03];
+//! let spki = rsa::public_to_der(&key);
+//! assert!(rsa::is_rsa(&spki));
+//! assert_eq!(rsa::public_from_der(&spki)?, key);
 //! assert_eq!(rsa::public_from_pem(&rsa::public_to_pem(&key))?, key);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Private keys likewise; the older `RSA PRIVATE KEY` is read too:
+//!
+//! ```
+//! use sealstone_pki::rsa;
+//!
+//! # fn main() -> Result<(), sealstone_pki::Error> {
+//! // The beginning of an RSAPrivateKey: what is in it is not looked at.
+//! let key = [0x30, 0x03, 0x02, 0x01, 0x00];
+//! let pkcs8 = rsa::private_to_der(&key);
+//! assert!(rsa::is_rsa(&pkcs8));
+//! assert_eq!(*rsa::private_from_der(&pkcs8)?, key);
+//! assert_eq!(*rsa::private_from_pem(&rsa::private_to_pem(&key))?, key);
+//!
+//! let older = "-----BEGIN RSA PRIVATE KEY-----\nMAMCAQA=\n-----END RSA PRIVATE KEY-----\n";
+//! assert_eq!(*rsa::private_from_pem(older)?, key);
 //! # Ok(())
 //! # }
 //! ```

@@ -2,6 +2,31 @@
 //!
 //! ML-DSA signs pure, with an empty context and hedged (RFC 9881 §3). Classical algorithms come from the house's one
 //! provider. RSA is checked and never made.
+//!
+//! ```
+//! use sealstone_mldsa::Level;
+//! use sealstone_pki::sign::{SigningKey, VerifyingKey};
+//! use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo, SignatureAlgorithm, spki};
+//!
+//! # fn main() -> Result<(), sealstone_pki::Error> {
+//! let info = PrivateKeyInfo::new(KeyAlgorithm::MlDsa(Level::MlDsa65), &[7; 32], None)?;
+//! let key = SigningKey::from_info(&info)?;
+//! assert_eq!(key.algorithm(), SignatureAlgorithm::MlDsa(Level::MlDsa65));
+//! let signature = key.sign(b"a message")?;
+//!
+//! // The other side has the public key, as SubjectPublicKeyInfo or taken apart already.
+//! let public = VerifyingKey::from_spki(&spki::to_der(key.public()))?;
+//! public.verify(key.algorithm(), b"a message", &signature)?;
+//! assert_eq!(public.verify(key.algorithm(), b"another", &signature), Err(Error::BadSignature));
+//! let public = VerifyingKey::from_info(key.public())?;
+//! public.verify(key.algorithm(), b"a message", &signature)?;
+//!
+//! assert_eq!(public.algorithm_name(), "ML-DSA-65");
+//! assert!(public.is_post_quantum());
+//! assert_eq!(public.level(), Some(Level::MlDsa65));
+//! # Ok(())
+//! # }
+//! ```
 
 use core::fmt;
 use std::sync::Arc;
@@ -23,6 +48,44 @@ use crate::signature::{Hash, SignatureAlgorithm};
 use crate::spki::{self, PublicKeyInfo};
 
 /// Whatever signs: a [`SigningKey`], a key of two halves, or one that is kept somewhere else.
+///
+/// ```
+/// use std::cell::Cell;
+///
+/// use sealstone_pki::sign::{Signer, SigningKey};
+/// use sealstone_pki::{Error, KeyAlgorithm, PrivateKeyInfo, SignatureAlgorithm, spki, x509};
+///
+/// /// A key that counts its signatures. One in another process or in a device would be asked in `sign`.
+/// struct Counted {
+///     key: SigningKey,
+///     spki: Vec<u8>,
+///     signatures: Cell<u32>,
+/// }
+///
+/// impl Signer for Counted {
+///     fn algorithm(&self) -> SignatureAlgorithm {
+///         self.key.algorithm()
+///     }
+///
+///     fn sign(&self, message: &[u8]) -> Result<Vec<u8>, Error> {
+///         self.signatures.set(self.signatures.get() + 1);
+///         self.key.sign(message)
+///     }
+///
+///     fn spki(&self) -> &[u8] {
+///         &self.spki
+///     }
+/// }
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let key = SigningKey::from_info(&PrivateKeyInfo::new(KeyAlgorithm::EcP256, &[7; 32], None)?)?;
+/// let counted = Counted { spki: spki::to_der(key.public()), key, signatures: Cell::new(0) };
+/// let request = x509::Csr::new(&"CN=billing".parse()?, &x509::Profile::default(), &counted)?;
+/// request.verify()?;
+/// assert_eq!(counted.signatures.get(), 1);
+/// # Ok(())
+/// # }
+/// ```
 pub trait Signer {
     /// How it signs.
     fn algorithm(&self) -> SignatureAlgorithm;

@@ -20,6 +20,30 @@ pub enum Hash {
 }
 
 /// How a signature is made.
+///
+/// ```
+/// use sealstone_mldsa::Level;
+/// use sealstone_pki::{Error, Hash, SignatureAlgorithm};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let algorithm = SignatureAlgorithm::MlDsa(Level::MlDsa87);
+/// assert_eq!(algorithm.name(), "ML-DSA-87");
+/// assert!(algorithm.is_post_quantum());
+/// assert_eq!(algorithm.level(), Some(Level::MlDsa87));
+/// assert_eq!(SignatureAlgorithm::from_der(&algorithm.to_der())?, algorithm);
+///
+/// let classical = SignatureAlgorithm::Ecdsa(Hash::Sha384);
+/// assert_eq!(classical.to_string(), "ecdsa-with-SHA384");
+/// assert_eq!((classical.is_post_quantum(), classical.level()), (false, None));
+/// assert_eq!(Hash::Sha384.len(), 48);
+///
+/// // sha1WithRSAEncryption, 1.2.840.113549.1.1.5, with its NULL: known by name, and not used.
+/// let sha1 = [0x30, 13, 0x06, 9, 0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 5, 0x05, 0];
+/// let refused = SignatureAlgorithm::from_der(&sha1);
+/// assert!(matches!(refused, Err(Error::AlgorithmRefused { name: "sha1WithRSAEncryption", .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[non_exhaustive]
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum SignatureAlgorithm {

@@ -7,6 +7,24 @@ use crate::pem;
 use crate::rsa;
 
 /// A public key and what it is for.
+///
+/// ```
+/// use sealstone_pki::{Error, KeyAlgorithm, PublicKeyInfo, spki};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let key = PublicKeyInfo::new(KeyAlgorithm::Ed25519, &[7; 32])?;
+/// assert_eq!(key.algorithm(), KeyAlgorithm::Ed25519);
+/// assert_eq!(key.key(), [7; 32]);
+/// assert_eq!(spki::from_der(&spki::to_der(&key))?, key);
+///
+/// let short = PublicKeyInfo::new(KeyAlgorithm::Ed25519, &[7; 31]);
+/// assert!(matches!(short, Err(Error::KeyLength { expected: 32, found: 31, .. })));
+/// // 02 or 03 begins a compressed point.
+/// let compressed = PublicKeyInfo::new(KeyAlgorithm::EcP256, &[2; 33]);
+/// assert_eq!(compressed, Err(Error::PointForm { found: 2 }));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PublicKeyInfo {
     algorithm: KeyAlgorithm,
@@ -75,6 +93,20 @@ pub fn to_pem(info: &PublicKeyInfo) -> String {
 
 /// Writes the SubjectPublicKeyInfo of an RSA key (RFC 3279 §2.3.1) from its modulus and exponent, big-endian: to
 /// compare with a certificate's. Nothing is done with such keys here.
+///
+/// ```
+/// use sealstone_pki::spki;
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let (modulus, exponent) = ([0xc5; 256], [1, 0, 1]);
+/// let der = spki::rsa_to_der(&modulus, &exponent);
+/// assert_eq!(spki::rsa_from_der(&der)?, (modulus.to_vec(), exponent.to_vec()));
+///
+/// // Zeros before a number do not count.
+/// assert_eq!(spki::rsa_to_der(&[[0; 256], modulus].concat(), &exponent), der);
+/// # Ok(())
+/// # }
+/// ```
 pub fn rsa_to_der(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
     let integer = |number: &[u8]| {
         let significant = &number[number.iter().take_while(|byte| **byte == 0).count()..];

@@ -23,6 +23,33 @@ pub enum Key {
 }
 
 /// Trusted keys, by their ids: what the keyring `.ima` is for the kernel. It can be shared between threads.
+///
+/// ```
+/// use sealstone_tree::{Appraiser, Error, FileId, HashAlgorithm, KeyId, Kind, Record, Signer};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // `signer`: a `Signer` with a key of ML-DSA-44.
+/// # let key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let signer = Signer::new(&key, None, 1_800_000_000)?;
+/// let mut appraiser = Appraiser::new();
+/// signer.public().trusted_by(&mut appraiser)?;
+/// assert_eq!(appraiser.shared_ids().count(), 0);
+///
+/// // Two files, and the attribute of one of them at both.
+/// let file = |digest: u8| FileId::new(Kind::File, HashAlgorithm::Sha256, &[digest; 32]);
+/// let attribute = signer.sign(&[file(1)?]).remove(0)?;
+/// let record = Record::parse(&attribute)?;
+/// appraiser.appraise(&record, &file(1)?)?;
+/// let verdicts = appraiser.appraise_all(&[(record, file(1)?), (record, file(2)?)]);
+/// assert_eq!(verdicts, [Ok(()), Err(Error::BadSignature)]);
+///
+/// // A signature by nobody who is known is told apart from a bad one.
+/// let stranger = Record::of(&file(1)?, KeyId(0x3762_d430), record.signature())?;
+/// assert_eq!(appraiser.appraise(&stranger, &file(1)?), Err(Error::UnknownKey { key_id: KeyId(0x3762_d430) }));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Default)]
 pub struct Appraiser {
     keys: BTreeMap<KeyId, Vec<Key>>,

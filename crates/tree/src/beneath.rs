@@ -86,10 +86,16 @@ impl Root {
         if !self.cross_mounts {
             resolve |= ResolveFlags::NO_XDEV;
         }
+        let mut again = 0;
         loop {
             match rustix::fs::openat2(at, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
-                // A rename elsewhere raced with the walk up; the kernel asks to try again.
-                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(Errno::INTR) => {}
+                // A rename elsewhere raced with the walk up, or somebody holds a lease and is asked to give it back: for a
+                // tenth of a second, since a holder may take 45 (fs.lease-break-time) and then a new one.
+                Err(Errno::AGAIN) if again < 100 => {
+                    again += 1;
+                    std::thread::sleep(std::time::Duration::from_millis(1));
+                }
                 done => return done,
             }
         }

@@ -97,6 +97,8 @@ pub enum Error {
         /// Which.
         file_system: FileSystem,
     },
+    /// fs-verity is not enabled for the file, and its digest there was to be signed.
+    NoVerity,
     /// This user may not write that attribute.
     NotPermitted {
         /// The attribute.
@@ -166,6 +168,11 @@ pub enum Error {
     Unlisted,
     /// No signature at all.
     Unsigned,
+    /// fs-verity is enabled with another hash function, or has none such.
+    VerityHash {
+        /// That of the signature.
+        hash: HashAlgorithm,
+    },
     /// A version of the format that is not known here.
     Version {
         /// The version.
@@ -197,6 +204,7 @@ impl fmt::Display for Error {
                 write!(f, "its mode is {found:04o}, the manifest lists {expected:04o}")
             }
             Self::NoAttributes { file_system } => write!(f, "{file_system} keeps no such attributes"),
+            Self::NoVerity => f.write_str("fs-verity is not enabled for it"),
             Self::NotPermitted { name } => write!(f, "this user may not write {name}"),
             Self::NotRegular => f.write_str("not a regular file, or not any more"),
             Self::Occupied => f.write_str("the attribute holds something that is no signature"),
@@ -246,6 +254,7 @@ impl fmt::Display for Error {
                 write!(f, "the value ends within its header of {expected} bytes: found {found}")
             }
             Self::UnknownKey { key_id } => write!(f, "no trusted key has {key_id}"),
+            Self::VerityHash { hash } => write!(f, "fs-verity holds it to no digest by {hash}"),
             Self::Version { found } => write!(f, "version {found} of the format is not known"),
         }
     }

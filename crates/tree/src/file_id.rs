@@ -123,6 +123,27 @@ const MAX: usize = 2 + 64;
 
 /// `ima_file_id`: the kind, the hash function's number, and as much of the digest as the function gives. ML-DSA signs these
 /// bytes themselves, with an empty context; they are 34 for SHA-256.
+///
+/// ```
+/// use sealstone_tree::{FileId, HashAlgorithm, Kind};
+///
+/// # fn main() -> Result<(), sealstone_tree::Error> {
+/// let file = FileId::new(Kind::File, HashAlgorithm::Sha256, &[0xe3; 32])?;
+/// assert_eq!((file.kind(), file.hash()), (Kind::File, HashAlgorithm::Sha256));
+/// assert_eq!(file.digest(), [0xe3; 32]);
+///
+/// // What is signed: the kind and the hash function by their numbers, then the digest.
+/// assert_eq!(file.as_bytes()[..2], [Kind::File.byte(), HashAlgorithm::Sha256.number()]);
+/// assert_eq!(file.as_bytes()[2..], [0xe3; 32]);
+///
+/// // A digest of another length is of another function.
+/// assert!(FileId::new(Kind::File, HashAlgorithm::Sha512, &[0xe3; 32]).is_err());
+/// assert_eq!(HashAlgorithm::Sha512.digest_len(), 64);
+/// let named = HashAlgorithm::ALL.into_iter().find(|known| known.name() == "sha512");
+/// assert_eq!(named, Some(HashAlgorithm::Sha512));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct FileId {
     bytes: [u8; MAX],

@@ -1,5 +1,4 @@
-//! What file systems have to say about attributes: how large they may be, what they cost, and why one was refused. Figures were
-//! measured with Linux 6.18 on fresh file systems; docs/tree.md has the table.
+//! Which file system it is, what room it has, and why it refused an attribute. What attributes cost is in `forecast`.
 
 use core::fmt;
 use std::os::fd::BorrowedFd;
@@ -10,6 +9,15 @@ use rustix::io::Errno;
 use crate::error::Error;
 
 /// A file system, by the number that statfs gives (include/uapi/linux/magic.h).
+///
+/// ```
+/// use sealstone_tree::FileSystem;
+///
+/// // An attribute of ML-DSA-65 on blocks of 4 KiB.
+/// assert_eq!(FileSystem::Ext4.name(), "ext4");
+/// assert_eq!(FileSystem::Ext4.cost(3318, 4096), 4096);
+/// assert_eq!(FileSystem::Tmpfs.cost(3318, 4096), 0); // memory, and no disk
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum FileSystem {
@@ -61,24 +69,6 @@ impl FileSystem {
             Self::Xfs => "XFS",
         }
     }
-
-    /// Bytes of disk that one attribute with a value of so many takes at most, on blocks of so many.
-    ///
-    /// On ext4 a block, or with `ea_inode` as many as the value fills. On XFS nothing while the value fits the inode, a leaf
-    /// up to three quarters of a block, and beyond that blocks with a header of 56 bytes as well. On btrfs nodes are half
-    /// full and written twice.
-    pub const fn cost(self, value: u64, block: u64) -> u64 {
-        let block = if block == 0 { 4096 } else { block };
-        match self {
-            Self::Ext4 | Self::F2fs | Self::Overlay => value.div_ceil(block) * block,
-            Self::Xfs if value <= 160 => 0,
-            Self::Xfs if value < block / 4 * 3 => block,
-            Self::Xfs => block + value.div_ceil(block - 56) * block,
-            Self::Btrfs => value * 5 / 2,
-            Self::Tmpfs => 0,
-            Self::Fat | Self::Other => value.div_ceil(block) * block,
-        }
-    }
 }
 
 impl fmt::Display for FileSystem {
@@ -96,6 +86,10 @@ pub struct Room {
     pub block: u64,
     /// Bytes that this user can still fill.
     pub free: u64,
+    /// Inodes that are left; on file systems that make them as they go, as many as they say.
+    pub inodes: u64,
+    /// Bytes of the whole that nobody uses.
+    pub unused: u64,
 }
 
 impl Room {
@@ -105,6 +99,8 @@ impl Room {
             file_system: FileSystem::of(fd),
             block: stat.f_frsize,
             free: stat.f_bavail.saturating_mul(stat.f_frsize),
+            inodes: stat.f_favail,
+            unused: stat.f_bfree.saturating_mul(stat.f_frsize),
         })
     }
 }
@@ -115,13 +111,10 @@ pub(crate) fn refusal(fd: BorrowedFd<'_>, errno: Errno, name: &str, bytes: usize
     match errno {
         Errno::ACCESS if name.starts_with("security.") => Error::RefusedByKernel,
         Errno::DQUOT => Error::Quota,
-        Errno::NOSPC | Errno::TOOBIG => {
-            // A disk that is full says the same as a value that is too large.
-            match rustix::fs::fstatvfs(fd) {
-                Ok(stat) if stat.f_bavail == 0 && file_system != FileSystem::Tmpfs => Error::DiskFull,
-                _ => Error::TooLarge { file_system, bytes, others: others(fd, name) },
-            }
+        Errno::NOSPC | Errno::TOOBIG if is_too_large(fd, file_system, errno, name, bytes) => {
+            Error::TooLarge { file_system, bytes, others: others(fd, name) }
         }
+        Errno::NOSPC | Errno::TOOBIG => Error::DiskFull,
         Errno::OPNOTSUPP => Error::NoAttributes { file_system },
         Errno::PERM if is_immutable(fd) => Error::Immutable,
         Errno::PERM | Errno::ACCESS => Error::NotPermitted { name: name.to_owned() },
@@ -130,20 +123,47 @@ pub(crate) fn refusal(fd: BorrowedFd<'_>, errno: Errno, name: &str, bytes: usize
     }
 }
 
+/// A full disk and a value that is too large are one error on ext4 and btrfs. What would fit if the disk were empty is not too
+/// large; of the rest a disk with a free block says that it is.
+fn is_too_large(fd: BorrowedFd<'_>, file_system: FileSystem, errno: Errno, name: &str, bytes: usize) -> bool {
+    let fits = match file_system {
+        // f2fs says E2BIG to what is too large, XFS and tmpfs keep whatever Linux lets through.
+        FileSystem::F2fs | FileSystem::Tmpfs | FileSystem::Xfs => errno == Errno::NOSPC,
+        // The smallest nodes are of 4 KiB: 101 bytes of header, 25 and 30 of an item's.
+        FileSystem::Btrfs => bytes + name.len() <= 4096 - 101 - 25 - 30,
+        FileSystem::Ext4 | FileSystem::Overlay => {
+            // A header of 32 bytes, 4 of end, and 16 before each name; names and values are padded to 4 bytes.
+            let entry = |name: usize, value: usize| 16 + name.next_multiple_of(4) + value.next_multiple_of(4);
+            let others: usize = others(fd, name).iter().map(|(name, size)| entry(name.len(), *size)).sum();
+            let block = rustix::fs::fstatvfs(fd).map_or(0, |stat| stat.f_frsize as usize);
+            36 + entry(name.len(), bytes) + others <= block
+        }
+        FileSystem::Fat | FileSystem::Other => false,
+    };
+    !fits && !rustix::fs::fstatvfs(fd).is_ok_and(|stat| stat.f_bavail == 0)
+}
+
 fn is_immutable(fd: BorrowedFd<'_>) -> bool {
     rustix::fs::ioctl_getflags(fd).is_ok_and(|flags| flags.intersects(IFlags::IMMUTABLE | IFlags::APPEND))
 }
 
 /// The file's other attributes, with the bytes of each.
 fn others(fd: BorrowedFd<'_>, name: &str) -> Vec<(String, usize)> {
-    let mut names = vec![0; 65_536];
-    let Ok(len) = rustix::fs::flistxattr(fd, &mut names[..]) else { return Vec::new() };
-    let names =
-        names[..len].split(|byte| *byte == 0).filter(|other| !other.is_empty() && *other != name.as_bytes());
-    names
-        .map(|other| {
-            let size = rustix::fs::fgetxattr_query(fd, other).unwrap_or(0);
-            (String::from_utf8_lossy(other).into_owned(), size)
-        })
-        .collect()
+    let others = attributes(fd).into_iter().filter(|(other, _)| other != name.as_bytes());
+    others.map(|(other, size)| (String::from_utf8_lossy(&other).into_owned(), size)).collect()
+}
+
+/// A file's attributes that this user may see, in the file system's order, with the bytes of each.
+pub(crate) fn attributes(fd: BorrowedFd<'_>) -> Vec<(Vec<u8>, usize)> {
+    // Room for what is usual, and for the most that Linux lists (XATTR_LIST_MAX).
+    let mut names = vec![0; 1024];
+    let mut listed = rustix::fs::flistxattr(fd, &mut names[..]);
+    if listed == Err(Errno::RANGE) {
+        names.resize(65_536, 0);
+        listed = rustix::fs::flistxattr(fd, &mut names[..]);
+    }
+    let names = &names[..listed.unwrap_or(0)];
+    let with_size =
+        |name: &[u8]| rustix::fs::fgetxattr_query(fd, name).ok().map(|size| (name.to_vec(), size));
+    names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).filter_map(with_size).collect()
 }

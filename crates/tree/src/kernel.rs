@@ -5,6 +5,32 @@ use std::fs;
 use std::path::Path;
 
 /// Facts of a running kernel. What cannot be read is not known, and what is not known is not there.
+///
+/// ```
+/// use sealstone_tree::Kernel;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let root = folder.path();
+/// # for (path, text) in [
+/// #     ("proc/sys/kernel/osrelease", "7.1.9\n"),
+/// #     ("boot/config-7.1.9", "CONFIG_IMA_APPRAISE=y\n"),
+/// #     ("sys/kernel/security/ima/policy", "appraise func=BPRM_CHECK appraise_type=imasig\n"),
+/// # ] {
+/// #     std::fs::create_dir_all(root.join(path).parent().ok_or("no folder")?)?;
+/// #     std::fs::write(root.join(path), text)?;
+/// # }
+/// // A system with Linux 7.1 and a policy; `/` would be this one.
+/// let kernel = Kernel::read(root);
+/// assert_eq!(kernel.version, Some((7, 1)));
+/// assert_eq!(kernel.active, ["policy: appraise func=BPRM_CHECK appraise_type=imasig"]);
+///
+/// // Whoever signs its programs with ML-DSA now cannot start them any more.
+/// assert!(!kernel.checks_ml_dsa());
+/// assert!(kernel.would_refuse_ml_dsa());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Kernel {
     /// As `uname -r` says.

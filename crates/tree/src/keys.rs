@@ -17,10 +17,45 @@ use crate::appraise::{Appraiser, Key};
 use crate::classical::Classical;
 use crate::digest;
 use crate::error::Error;
-use crate::file_id::{FileId, HashAlgorithm};
+use crate::file_id::{FileId, HashAlgorithm, Kind};
 use crate::record::{KeyId, Record, Version};
+use crate::verity;
 
 /// A public key with its id.
+///
+/// ```
+/// use sealstone_mldsa::OsRandom;
+/// use sealstone_tree::{Appraiser, KeyId, Signer, TrustedKey};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // `signer`: a `Signer` with a key of ML-DSA-44.
+/// # let key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let signer = Signer::new(&key, None, 1_800_000_000)?;
+/// # let signing = sealstone_pki::sign::SigningKey::from_info(&key)?;
+/// # let certificate = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut OsRandom)?,
+/// #     subject: "CN=files".parse()?,
+/// # }.self_sign(&signing)?;
+/// // The kernel knows a key by the end of its certificate's identifier.
+/// let trusted = TrustedKey::of_certificate(&certificate, 1_800_000_000)?;
+/// assert_eq!(trusted.algorithm, "ML-DSA-44");
+/// assert_eq!(trusted.key_id, KeyId::of(certificate.subject_key_id().ok_or("it has one")?)?);
+///
+/// // The same key without a certificate gets an id from its bits, by another rule; its fingerprint is the same.
+/// let bare = TrustedKey::of_spki(certificate.public_key())?;
+/// assert_ne!(bare.key_id, trusted.key_id);
+/// assert_eq!(bare.fingerprint(), trusted.fingerprint());
+/// assert_eq!(bare.ml_dsa()?.level().name(), "ML-DSA-44");
+///
+/// let mut appraiser = Appraiser::new();
+/// trusted.trusted_by(&mut appraiser)?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct TrustedKey {
     /// By which records name it.
     pub key_id: KeyId,
@@ -134,6 +169,31 @@ fn id_by_sha1(spki: &[u8]) -> Result<KeyId, Error> {
 }
 
 /// A private key that signs files. Wiped when dropped.
+///
+/// ```
+/// use sealstone_mldsa::Level;
+/// use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo};
+/// use sealstone_tree::{Error, FileId, HashAlgorithm, Kind, Record, Signer, Version};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let key = PrivateKeyInfo::new(KeyAlgorithm::MlDsa(Level::MlDsa65), &[7; 32], None)?;
+/// let mut signer = Signer::new(&key, None, 1_800_000_000)?;
+/// assert!(signer.is_ml_dsa());
+/// assert!(signer.id_is_derived(), "a certificate may name the key otherwise");
+/// assert_eq!(signer.attribute_len(), 3318);
+/// signer.set_hash(HashAlgorithm::Sha512)?;
+/// assert_eq!(signer.hash(), HashAlgorithm::Sha512);
+///
+/// // The kernel takes ML-DSA with version 3 alone.
+/// assert_eq!(signer.set_version(Version::V2), Err(Error::ClassicalRules));
+///
+/// let file = FileId::new(Kind::File, HashAlgorithm::Sha512, &[1; 64])?;
+/// for attribute in signer.sign(&[file]) {
+///     assert_eq!(Record::parse(&attribute?)?.key_id(), signer.public().key_id);
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Signer {
     key: Private,
     /// The public half.
@@ -142,7 +202,29 @@ pub struct Signer {
     own: Appraiser,
     hash: HashAlgorithm,
     version: Version,
+    subject: Subject,
     id_is_derived: bool,
+}
+
+/// What of a file is signed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Subject {
+    /// The digest of its bytes: type 3 of the attribute.
+    #[default]
+    Bytes,
+    /// The digest to which fs-verity will hold it once it is enabled with this hash function, blocks of 4 KiB and no salt: type 6.
+    FutureVerity,
+    /// The digest to which fs-verity holds it, where it is enabled: type 6.
+    Verity,
+}
+
+impl Subject {
+    pub(crate) const fn kind(self) -> Kind {
+        match self {
+            Self::Bytes => Kind::File,
+            Self::FutureVerity | Self::Verity => Kind::Verity,
+        }
+    }
 }
 
 enum Private {
@@ -186,7 +268,8 @@ impl Signer {
             Private::Ecdsa(_) if info.algorithm() == KeyAlgorithm::EcP384 => HashAlgorithm::Sha384,
             _ => HashAlgorithm::Sha256,
         };
-        Ok(Self { key, public, own, hash, version: Version::V3, id_is_derived: certificate.is_none() })
+        let id_is_derived = certificate.is_none();
+        Ok(Self { key, public, own, hash, version: Version::V3, subject: Subject::Bytes, id_is_derived })
     }
 
     /// Takes another hash function than SHA-256. ECDSA signs with the one of its curve's size, and no other.
@@ -195,6 +278,9 @@ impl Signer {
     /// [`Error::Key`].
     pub fn set_hash(&mut self, hash: HashAlgorithm) -> Result<(), Error> {
         use HashAlgorithm::{Sha256, Sha384, Sha512};
+        if self.subject != Subject::Bytes && verity::number(hash).is_none() {
+            return Err(Error::VerityHash { hash });
+        }
         match self.key {
             Private::MlDsa(_) if matches!(hash, Sha256 | Sha384 | Sha512) => self.hash = hash,
             Private::Ecdsa(_) if hash == self.hash => {}
@@ -208,6 +294,26 @@ impl Signer {
         Ok(())
     }
 
+    /// Signs another thing of each file than its bytes. Merkle trees are signed in version 3, by the hash functions of fs-verity.
+    ///
+    /// # Errors
+    /// [`Error::Key`]; [`Error::VerityHash`].
+    pub fn set_subject(&mut self, subject: Subject) -> Result<(), Error> {
+        if subject != Subject::Bytes && self.version == Version::V2 {
+            return Err(Error::Key { what: "version 2 does not say that it is of a Merkle tree" });
+        }
+        if subject != Subject::Bytes && verity::number(self.hash).is_none() {
+            return Err(Error::VerityHash { hash: self.hash });
+        }
+        self.subject = subject;
+        Ok(())
+    }
+
+    /// What of each file is signed.
+    pub fn subject(&self) -> Subject {
+        self.subject
+    }
+
     /// Signs by version 2, which kernels before 7.1 read. ML-DSA has none.
     ///
     /// # Errors
@@ -215,6 +321,9 @@ impl Signer {
     pub fn set_version(&mut self, version: Version) -> Result<(), Error> {
         if matches!((&self.key, version), (Private::MlDsa(_), Version::V2)) {
             return Err(Error::ClassicalRules);
+        }
+        if self.subject != Subject::Bytes && version == Version::V2 {
+            return Err(Error::Key { what: "version 2 does not say that it is of a Merkle tree" });
         }
         self.version = version;
         Ok(())

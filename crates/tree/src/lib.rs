@@ -6,11 +6,13 @@
 //! | `record` | the bytes of the attribute |
 //! | `file_id` | what of a file is signed |
 //! | `appraise`, `classical` | whether a record stands for a file, by the kernel's rules |
+//! | `verity` | digests of files as fs-verity has them |
 //! | `keys` | what signs, what is trusted, and the id by which the kernel finds a key |
 //! | `tree`, `sign`, `verify` | all files of a tree: signed, verified, their signatures moved |
 //! | `beneath`, `walk`, `rules`, `file` | which files these are, opened so that no link leads elsewhere |
 //! | `manifest` | digests and signatures in one signed file |
 //! | `file_system`, `kernel` | what keeps and what checks attributes, and why one was refused |
+//! | `forecast`, `census`, `geometry` | what signatures cost: the model, what a tree holds, how its disk is laid out |
 //! | `pipeline` | threads in bounded memory |
 //!
 //! ```
@@ -42,31 +44,38 @@
 
 mod appraise;
 mod beneath;
+mod census;
 mod classical;
 mod digest;
 mod error;
 mod file;
 mod file_id;
 mod file_system;
+pub mod forecast;
+mod geometry;
 mod kernel;
 mod keys;
 pub mod manifest;
 mod pipeline;
 mod record;
 mod remedy;
+mod replica;
 mod rules;
 mod sign;
 mod tree;
 mod verify;
+mod verity;
 mod walk;
 
 pub use appraise::{Appraiser, Key};
+pub use census::{Census, Group, Remembered};
 pub use classical::Classical;
 pub use error::Error;
 pub use file_id::{FileId, HashAlgorithm, Kind};
 pub use file_system::{FileSystem, Room};
+pub use geometry::Ground;
 pub use kernel::Kernel;
-pub use keys::{Signer, TrustedKey};
+pub use keys::{Signer, Subject, TrustedKey};
 pub use manifest::Manifest;
 pub use record::{KeyId, Record, Version};
 pub use rules::{Patterns, Rules};

@@ -2,6 +2,46 @@
 //! signatures to travel. docs/formats/tree-manifest.md has the format.
 //!
 //! The signature has a context of its own, so that it can never pass for one of a file, and the other way round.
+//!
+//! ```
+//! use std::fs::File;
+//! use std::slice::from_ref;
+//!
+//! use sealstone_tree::manifest::{Header, Line, Writer};
+//! use sealstone_tree::{HashAlgorithm, Manifest, Rules, Signer};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // `signer`: a `Signer` with a key of ML-DSA-44.
+//! # let key = sealstone_pki::PrivateKeyInfo::new(
+//! #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+//! # let signer = Signer::new(&key, None, 1_800_000_000)?;
+//! # let folder = tempfile::tempdir()?;
+//! # let place = folder.path().join("tree.manifest");
+//! let header = Header {
+//!     created: 1_800_000_000,
+//!     label: b"tools".to_vec(),
+//!     hash: HashAlgorithm::Sha256,
+//!     key: None, // the writer fills it in
+//!     rules: Rules::default(),
+//!     cross_mounts: false,
+//! };
+//! let mut writer = Writer::new(File::create(&place)?, header, Some(&signer))?;
+//! let line = Line { digest: vec![7; 32], size: 12, mode: 0o755, attribute: None, path: b"bin/tool".to_vec() };
+//! writer.line(&line)?;
+//! writer.finish()?;
+//!
+//! // Who reads it says whose signature counts.
+//! let manifest = Manifest::verified(File::open(&place)?, from_ref(signer.public()))?;
+//! assert_eq!(manifest.header.label, b"tools");
+//! assert_eq!(manifest.collect::<Result<Vec<_>, _>>()?, [line]);
+//! assert!(Manifest::verified(File::open(&place)?, &[]).is_err());
+//!
+//! // Or that it does not matter: each attribute in it has a signature of its own.
+//! let first = Manifest::unverified(File::open(&place)?)?.next().ok_or("one file")??;
+//! assert_eq!(first.path, b"bin/tool");
+//! # Ok(())
+//! # }
+//! ```
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, Write};

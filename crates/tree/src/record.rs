@@ -59,6 +59,30 @@ pub enum Version {
 }
 
 /// A signature with its header, over bytes that somebody else holds.
+///
+/// ```
+/// use sealstone_tree::{Error, FileId, HashAlgorithm, KeyId, Kind, Record, Version};
+///
+/// # fn main() -> Result<(), sealstone_tree::Error> {
+/// let file = FileId::new(Kind::File, HashAlgorithm::Sha256, &[0xe3; 32])?;
+/// let signature = [0xc5; 2420]; // of ML-DSA-44, if it were one
+/// let record = Record::of(&file, KeyId(0x3762_d430), &signature)?;
+/// let attribute = record.to_bytes();
+/// assert_eq!(attribute.len(), Record::len_for(signature.len()));
+///
+/// let read = Record::parse(&attribute)?;
+/// assert_eq!((read.kind(), read.version(), read.hash()), (Kind::File, Version::V3, HashAlgorithm::Sha256));
+/// assert_eq!((read.key_id(), read.signature()), (KeyId(0x3762_d430), signature.as_slice()));
+///
+/// // As kernels before 7.1 have it, for classical keys.
+/// let older = Record::by(Version::V2, &file, KeyId(0x3762_d430), &[0x30; 70])?;
+/// assert_eq!(older.to_bytes()[..3], [3, 2, 4]);
+///
+/// // A bare digest, as IMA writes for files that nobody signed.
+/// assert_eq!(Record::parse(&[0x04; 34]), Err(Error::NotSigned { kind: 4 }));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<'a> {
     kind: Kind,

@@ -5,6 +5,17 @@ use crate::file_system::FileSystem;
 
 impl Error {
     /// What can be done, where that is known.
+    ///
+    /// ```
+    /// use sealstone_tree::Error;
+    ///
+    /// let refused = Error::NotPermitted { name: "security.ima".into() };
+    /// assert_eq!(refused.code(), "not-permitted");
+    /// assert!(refused.remedy().is_some_and(|remedy| remedy.contains("needs root")));
+    ///
+    /// // A file that is not what was signed has no remedy.
+    /// assert_eq!(Error::BadSignature.remedy(), None);
+    /// ```
     pub fn remedy(&self) -> Option<&'static str> {
         Some(match self {
             Self::Changed => "sign a tree that nobody writes to, or sign the file again later",
@@ -17,10 +28,15 @@ impl Error {
             Self::Immutable => "lsattr shows it, chattr -i takes it away",
             Self::ManifestUnsigned => "`sealstone tree apply --cert` checks each signature in it by itself",
             Self::NoAttributes { .. } => "--store manifest keeps the signatures beside the tree",
+            Self::NoVerity => {
+                "`fsverity enable` enables it where the file system can; --digest future-verity signs what that will be, by blocks of 4 KiB without salt"
+            }
             Self::NotPermitted { name } if name.starts_with("security.") => {
                 "security.ima needs root (CAP_SYS_ADMIN); --store user-xattr or --store manifest needs nothing"
             }
-            Self::NotPermitted { .. } => "only the owner of a file may write it",
+            Self::NotPermitted { .. } => {
+                "it takes leave to write the file itself: its owner can give that with chmod u+w"
+            }
             Self::Occupied | Self::OtherKey { .. } => "--replace overwrites it",
             Self::ReadOnly => {
                 "mount it for writing, or sign the tree before its image is made; --store manifest needs no writing"
@@ -42,6 +58,9 @@ impl Error {
             }
             Self::TooLarge { .. } => "a smaller level, or --store manifest",
             Self::Unsigned => "`sealstone tree sign` signs it",
+            Self::VerityHash { .. } => {
+                "fs-verity has sha256 and sha512: --hash takes the one that it was enabled with"
+            }
             Self::UnknownKey { .. } => "give the certificate of that key too with --cert",
             _ => return None,
         })
@@ -71,6 +90,7 @@ impl Error {
             Self::Missing => "missing",
             Self::ModeDiffers { .. } => "mode-differs",
             Self::NoAttributes { .. } => "no-attributes",
+            Self::NoVerity => "no-verity",
             Self::NotPermitted { .. } => "not-permitted",
             Self::NotRegular => "not-regular",
             Self::Occupied => "occupied",
@@ -83,6 +103,7 @@ impl Error {
             Self::UnknownKey { .. } => "unknown-key",
             Self::Unlisted => "unlisted",
             Self::Unsigned => "unsigned",
+            Self::VerityHash { .. } => "verity-hash",
             Self::Version { .. } => "unsupported-version",
         }
     }

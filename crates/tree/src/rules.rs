@@ -11,6 +11,24 @@ use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use crate::error::Error;
 
 /// Which files are meant. By default every regular file.
+///
+/// ```
+/// use sealstone_tree::Rules;
+///
+/// # fn main() -> Result<(), sealstone_tree::Error> {
+/// let rules = Rules::new(vec!["*.log".into(), "/tmp/".into()], vec![])?;
+/// assert_eq!(rules.exclude(), ["*.log", "/tmp/"]);
+/// assert!(rules.include().is_empty());
+/// assert!(!rules.is_everything());
+///
+/// // What is asked of a file itself.
+/// let mut programs = Rules::default();
+/// assert!(programs.is_everything());
+/// programs.only_executable = true;
+/// assert!(!programs.is_everything());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Rules {
     excluded: Gitignore,
@@ -95,6 +113,17 @@ fn matcher(lines: &[String]) -> Result<Gitignore, Error> {
 }
 
 /// Whether a path matches one of the lines of .gitignore: for lists such as that of files that may be unsigned.
+///
+/// ```
+/// use sealstone_tree::Patterns;
+///
+/// # fn main() -> Result<(), sealstone_tree::Error> {
+/// let allowed = Patterns::new(&["/etc/".into(), "*.pyc".into()])?;
+/// assert!(allowed.matches(b"etc/hosts") && allowed.matches(b"lib/module.pyc"));
+/// assert!(!allowed.matches(b"usr/etc/hosts"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Patterns(Gitignore);
 

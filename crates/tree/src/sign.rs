@@ -3,7 +3,7 @@
 use crate::error::Error;
 use crate::file::File;
 use crate::file_id::FileId;
-use crate::keys::Signer;
+use crate::keys::{Signer, Subject};
 use crate::manifest::Line;
 use crate::pipeline;
 use crate::record::Record;
@@ -62,6 +62,47 @@ enum Step {
 impl Tree {
     /// Signs every file that the rules take, and hands over what became of each, in the order of the walk.
     ///
+    /// ```
+    /// use sealstone_tree::{Appraiser, Error, Left, Rules, SignOptions, Signer, Signing, Tree, USER_IMA, Verification};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // `signer`: a `Signer` with a key of ML-DSA-44.
+    /// # let key = sealstone_pki::PrivateKeyInfo::new(
+    /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+    /// # let signer = Signer::new(&key, None, 1_800_000_000)?;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # std::fs::write(folder.join("tool"), "what it does")?;
+    /// # std::fs::write(folder.join("notes.txt"), "what it means")?;
+    /// // A folder with `tool` and `notes.txt`, of which the notes need no signature.
+    /// let tree = Tree::open(folder, Rules::new(vec!["*.txt".into()], vec![])?, false, 2)?;
+    /// let options = SignOptions { attribute: Some(USER_IMA), ..SignOptions::default() };
+    /// let mut signed = Vec::new();
+    /// tree.sign(&signer, options, |entry| {
+    ///     signed.push((entry.path, entry.outcome));
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// assert_eq!(
+    ///     signed,
+    ///     [(b"notes.txt".to_vec(), Signing::Left(Left::Ignored)), (b"tool".to_vec(), Signing::Signed)],
+    /// );
+    ///
+    /// // Somebody changes the tool.
+    /// let mut appraiser = Appraiser::new();
+    /// signer.public().trusted_by(&mut appraiser)?;
+    /// std::fs::write(folder.join("tool"), "what it should not do")?;
+    /// let mut bad = Vec::new();
+    /// tree.verify(&appraiser, USER_IMA, |entry| {
+    ///     if let Verification::Bad(why) = entry.outcome {
+    ///         bad.push((entry.path, why));
+    ///     }
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// assert_eq!(bad, [(b"tool".to_vec(), Error::BadSignature)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of `take`, which ends the work.
     pub fn sign<E>(
@@ -106,7 +147,7 @@ impl Batch<'_> {
                         if self.options.dry_run && matches!(step, Step::Sign) {
                             Signing::WouldSign
                         } else {
-                            match self.read(index, file) {
+                            match self.read(index, file, &step) {
                                 Err(why) => Signing::Failed(why),
                                 Ok(mut read) => {
                                     read.is_name = matches!(step, Step::Name);
@@ -147,6 +188,9 @@ impl Batch<'_> {
             }
             Err(why) => return Ok(Err(why)),
         };
+        if self.signer.subject() == Subject::Verity && !file.has_verity(self.signer.hash())? {
+            return Err(Error::NoVerity);
+        }
         let value = match self.options.attribute {
             Some(name) => file.attribute(name)?,
             None => None,
@@ -154,7 +198,9 @@ impl Batch<'_> {
         let Some(value) = value else { return Ok(Ok((file, Step::Sign))) };
         let step = match Record::parse(&value) {
             Ok(record) if record.key_id() == self.signer.public().key_id => {
-                let as_now = record.version() == self.signer.version() && record.hash() == self.signer.hash();
+                let as_now = record.version() == self.signer.version()
+                    && record.hash() == self.signer.hash()
+                    && record.kind() == self.signer.subject().kind();
                 if as_now { Step::Check(value) } else { Step::Sign }
             }
             // A bare digest, which IMA writes where it measures: nobody's signature.
@@ -166,8 +212,18 @@ impl Batch<'_> {
         Ok(Ok((file, step)))
     }
 
-    fn read(&mut self, index: usize, mut file: File) -> Result<Read, Error> {
-        let id = file.digest(self.signer.hash(), self.buffer)?;
+    /// Computes its digest. Before a new signature is kept anywhere, [`store`](Self::store) asks whether the file is still the
+    /// same; all others are asked here.
+    fn read(&mut self, index: usize, mut file: File, step: &Step) -> Result<Read, Error> {
+        let is_stored = self.options.attribute.is_some() || self.options.keep_signatures;
+        let (subject, hash) = (self.signer.subject(), self.signer.hash());
+        if self.options.lines && subject != Subject::Bytes {
+            return Err(Error::Key { what: "a manifest lists digests of bytes, not of Merkle trees" });
+        }
+        let id = match step {
+            Step::Sign if is_stored => file.id_as_read(subject.kind(), hash, self.buffer)?,
+            _ => file.id(subject.kind(), hash, self.buffer)?,
+        };
         Ok(Read { index, file, id, is_name: false })
     }
 
@@ -205,7 +261,7 @@ impl Batch<'_> {
     /// Writes the attribute, if the file is still the one that was read; otherwise it is read and signed once more.
     fn store(&mut self, read: &mut Read, mut value: Vec<u8>) -> Result<(Vec<u8>, Signing), Error> {
         if !read.file.is_unchanged()? {
-            read.id = read.file.digest(self.signer.hash(), self.buffer)?;
+            read.id = read.file.id(self.signer.subject().kind(), self.signer.hash(), self.buffer)?;
             value = self.signer.sign(&[read.id]).pop().unwrap_or(Err(Error::Changed))?;
             if !read.file.is_unchanged()? {
                 return Err(Error::Changed);
@@ -231,5 +287,40 @@ impl Batch<'_> {
                 path: entry.path.clone(),
             });
         }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sealstone_mldsa::Level;
+    use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo};
+
+    use super::*;
+    use crate::file_id::{HashAlgorithm, Kind};
+    use crate::rules::Rules;
+
+    #[test]
+    fn a_file_that_changes_before_its_signature_is_written_is_signed_as_it_is_then() {
+        let folder = std::env::temp_dir().join(format!("sealstone-store-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("data"), [1; 5000]).unwrap();
+        let info = PrivateKeyInfo::new(KeyAlgorithm::MlDsa(Level::MlDsa44), &[1; 32], None).unwrap();
+        let signer = Signer::new(&info, None, 0).unwrap();
+        let tree = Tree::open(&folder, Rules::default(), false, 1).unwrap();
+        // Without an attribute, so that every file system will do.
+        let options = SignOptions { keep_signatures: true, ..SignOptions::default() };
+        let mut batch = Batch { tree: &tree, signer: &signer, options, buffer: &mut Vec::new() };
+        let mut read = batch.read(0, tree.take(b"data", None).unwrap().unwrap(), &Step::Sign).unwrap();
+        let value = signer.sign(&[read.id]).pop().unwrap().unwrap();
+
+        // The clock of times of change may stand still for some milliseconds.
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        std::fs::write(folder.join("data"), [2; 5000]).unwrap();
+        let (value, _) = batch.store(&mut read, value).unwrap();
+        let digest = crate::digest::of(HashAlgorithm::Sha256, &[2; 5000]);
+        let now = FileId::new(Kind::File, HashAlgorithm::Sha256, digest.as_ref()).unwrap();
+        assert_eq!(signer.own().appraise(&Record::parse(&value).unwrap(), &now), Ok(()));
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! A tree at work: opened once, walked in order, and each file taken by one of several threads. What a file became is handed to
 //! the caller one by one, in the order of the walk, so that nothing is held for a million files.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Mutex;
 
@@ -28,6 +28,33 @@ pub(crate) const WINDOW: usize = 512;
 pub(crate) const WINDOW_WITH_LINES: usize = 64;
 
 /// A tree that is open.
+///
+/// ```
+/// use sealstone_tree::{Rules, Signer, Tree, USER_IMA};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// // `signer`: a `Signer` with a key of ML-DSA-44.
+/// # let key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let signer = Signer::new(&key, None, 1_800_000_000)?;
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// # std::fs::write(folder.join("tool"), "what it does")?;
+/// # std::fs::write(folder.join("notes.txt"), "what it means")?;
+/// let tree = Tree::open(folder, Rules::default(), false, 2)?;
+///
+/// // Before anything is written into `folder`: how much is there, can it be written, and what will it take?
+/// let (bytes, key_id) = (signer.attribute_len(), signer.public().key_id);
+/// let count = tree.count(Some((USER_IMA, bytes)));
+/// assert_eq!((count.files, count.signed), (2, 0));
+/// let room = tree.room()?;
+/// assert_eq!(room.file_system, tree.file_system()?);
+/// if tree.probe(USER_IMA, bytes, key_id).is_ok() && tree.cost(count.files, bytes)? <= room.free {
+///     // sign it
+/// }
+/// # Ok(())
+/// # }
+/// ```
 pub struct Tree {
     pub(crate) root: Root,
     pub(crate) rules: Rules,
@@ -84,6 +111,15 @@ impl Tree {
         Room::of(self.root.fd())
     }
 
+    /// The same after everything that was written is on the disk.
+    ///
+    /// # Errors
+    /// [`Error::System`].
+    pub fn settled_room(&self) -> Result<Room, Error> {
+        rustix::fs::syncfs(self.root.fd()).map_err(|errno| Error::system("written out", errno))?;
+        self.room()
+    }
+
     /// Counts what the rules take; with the name of an attribute and the length of its value also what has one already, and
     /// the bytes of all, for which each file is opened.
     pub fn count(&self, attribute: Option<(&str, usize)>) -> Count {
@@ -130,7 +166,7 @@ impl Tree {
     }
 
     /// A file that has no name, or had one for a moment where the file system knows no other.
-    fn nameless(&self) -> Result<std::os::fd::OwnedFd, Errno> {
+    pub(crate) fn nameless(&self) -> Result<std::os::fd::OwnedFd, Errno> {
         let mode = Mode::RUSR | Mode::WUSR;
         let flags = OFlags::RDWR | OFlags::CLOEXEC;
         match rustix::fs::openat(self.root.fd(), ".", flags | OFlags::TMPFILE, mode) {
@@ -141,12 +177,6 @@ impl Tree {
         let made = rustix::fs::openat(self.root.fd(), &name, flags | OFlags::CREATE | OFlags::EXCL, mode)?;
         rustix::fs::unlinkat(self.root.fd(), &name, rustix::fs::AtFlags::empty())?;
         Ok(made)
-    }
-
-    /// Bytes of disk that signing takes at most, for so many files.
-    pub fn cost(&self, files: u64, bytes: usize) -> Result<u64, Error> {
-        let room = self.room()?;
-        Ok(room.file_system.cost(bytes as u64, room.block).saturating_mul(files))
     }
 
     /// Where the tree lies.
@@ -179,17 +209,60 @@ impl Tree {
     }
 }
 
-/// Files of more than one name that were met.
+/// Files of more than one name that were met: for each, how many of its names are still to come. A file whose names all lie in the
+/// tree is forgotten with the last, so that what is held is not all that were met.
 #[derive(Default)]
-pub(crate) struct Seen(Mutex<HashSet<(u64, u64)>>);
+pub(crate) struct Seen(Mutex<HashMap<u64, HashMap<u64, u32>>>);
 
 impl Seen {
     fn before(&self, file: &File) -> bool {
         if file.links < 2 {
             return false;
         }
-        // A thread that panicked left the set whole.
+        let (device, inode) = file.identity();
+        // A thread that panicked left the table whole.
         let mut seen = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        !seen.insert(file.identity())
+        let seen = seen.entry(device).or_default();
+        match seen.get_mut(&inode) {
+            None => {
+                seen.insert(inode, u32::try_from(file.links - 1).unwrap_or(u32::MAX));
+                false
+            }
+            Some(1) => {
+                seen.remove(&inode);
+                true
+            }
+            Some(names) => {
+                *names -= 1;
+                true
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_of_many_names_is_met_once_and_forgotten_with_the_last_of_them() {
+        let folder = std::env::temp_dir().join(format!("sealstone-seen-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        for file in ["a", "b"] {
+            std::fs::write(folder.join(file), file).unwrap();
+            (1..3).for_each(|name| {
+                std::fs::hard_link(folder.join(file), folder.join(format!("{file}{name}"))).unwrap();
+            });
+        }
+        let root = Root::open(&folder, false).unwrap();
+        let seen = Seen::default();
+        let met = |name: &str| seen.before(&File::new(root.file(name.as_bytes()).unwrap()).unwrap());
+        assert_eq!(["a", "b", "a1", "b1", "a2"].map(met), [false, false, true, true, true]);
+        let held = || seen.0.lock().unwrap().values().map(HashMap::len).sum::<usize>();
+        assert_eq!(held(), 1);
+        assert!(met("b2"));
+        assert_eq!(held(), 0);
+        std::fs::remove_dir_all(&folder).unwrap();
     }
 }

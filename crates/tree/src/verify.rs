@@ -48,6 +48,55 @@ impl Tree {
     /// Verifies the tree by a manifest: the content and the mode of every file that it lists, and that the rules take no
     /// other. The rules are those of the tree; give it those of the manifest.
     ///
+    /// ```
+    /// use std::fs::File;
+    /// use std::slice::from_ref;
+    ///
+    /// use sealstone_tree::manifest::{Header, Writer};
+    /// use sealstone_tree::{Error, Manifest, Rules, SignOptions, Signer, Tree, Verification};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // `signer`: a `Signer` with a key of ML-DSA-44.
+    /// # let key = sealstone_pki::PrivateKeyInfo::new(
+    /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+    /// # let signer = Signer::new(&key, None, 1_800_000_000)?;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # std::fs::write(folder.join("tool"), "what it does")?;
+    /// # std::fs::write(folder.join("notes.txt"), "what it means")?;
+    /// # let elsewhere = tempfile::tempdir()?;
+    /// # let place = elsewhere.path().join("tree.manifest");
+    /// // Of `folder`, with the files `tool` and `notes.txt`: a list, signed as a whole. Nothing is written to the files.
+    /// let tree = Tree::open(folder, Rules::default(), false, 2)?;
+    /// let header = Header {
+    ///     created: 1_800_000_000,
+    ///     label: b"tools".to_vec(),
+    ///     hash: signer.hash(),
+    ///     key: None,
+    ///     rules: Rules::default(),
+    ///     cross_mounts: false,
+    /// };
+    /// let mut writer = Writer::new(File::create(&place)?, header, Some(&signer))?;
+    /// tree.sign(&signer, SignOptions { lines: true, ..SignOptions::default() }, |entry| {
+    ///     entry.line.iter().try_for_each(|line| writer.line(line))
+    /// })?;
+    /// writer.finish()?;
+    ///
+    /// // Later, somewhere else: a file is gone, and one came.
+    /// std::fs::rename(folder.join("notes.txt"), folder.join("more.txt"))?;
+    /// let manifest = Manifest::verified(File::open(&place)?, from_ref(signer.public()))?;
+    /// let mut bad = Vec::new();
+    /// tree.verify_manifest(manifest, |entry| {
+    ///     if let Verification::Bad(why) = entry.outcome {
+    ///         bad.push((entry.path, why));
+    ///     }
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// assert_eq!(bad, [(b"more.txt".to_vec(), Error::Unlisted), (b"notes.txt".to_vec(), Error::Missing)]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of `take`, which ends the work. A manifest that cannot be read to its end is an entry that is bad, of the tree
     /// itself.
@@ -168,6 +217,65 @@ impl Tree {
     /// Writes the attributes of a manifest to the files of the tree: each only where a trusted key's signature in it stands for
     /// the file as it is. A file that has another signature is left as it is unless `replace` says otherwise.
     ///
+    /// ```
+    /// use std::fs::File;
+    ///
+    /// use sealstone_tree::manifest::{Header, Writer};
+    /// use sealstone_tree::{
+    ///     Appraiser, Error, Manifest, Rules, SignOptions, Signer, Tree, USER_IMA, Verification,
+    /// };
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // `signer`: a `Signer` with a key of ML-DSA-44.
+    /// # let key = sealstone_pki::PrivateKeyInfo::new(
+    /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+    /// # let signer = Signer::new(&key, None, 1_800_000_000)?;
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// # std::fs::write(folder.join("tool"), "what it does")?;
+    /// # std::fs::write(folder.join("notes.txt"), "what it means")?;
+    /// # let (copy, beside) = (tempfile::tempdir()?, tempfile::tempdir()?);
+    /// # let (copy, place) = (copy.path(), beside.path().join("tree.manifest"));
+    /// // `folder`: a directory with the files `tool` and `notes.txt`; `copy`: an empty one.
+    /// let tree = Tree::open(folder, Rules::default(), false, 2)?;
+    /// let options = SignOptions { attribute: Some(USER_IMA), ..SignOptions::default() };
+    /// tree.sign(&signer, options, |_| Ok::<(), Error>(()))?;
+    ///
+    /// // A copy by a tool that leaves attributes behind.
+    /// for name in ["tool", "notes.txt"] {
+    ///     std::fs::write(copy.join(name), std::fs::read(folder.join(name))?)?;
+    /// }
+    ///
+    /// # let header = Header {
+    /// #     created: 1_800_000_000,
+    /// #     label: b"tools".to_vec(),
+    /// #     hash: signer.hash(),
+    /// #     key: None,
+    /// #     rules: Rules::default(),
+    /// #     cross_mounts: false,
+    /// # };
+    /// // Signatures travel in a manifest, which itself needs none.
+    /// let mut writer = Writer::new(File::create(&place)?, header, None)?;
+    /// tree.extract(USER_IMA, signer.hash(), |entry| entry.line.iter().try_for_each(|line| writer.line(line)))?;
+    /// writer.finish()?;
+    ///
+    /// let mut appraiser = Appraiser::new();
+    /// signer.public().trusted_by(&mut appraiser)?;
+    /// let tree = Tree::open(copy, Rules::default(), false, 2)?;
+    /// tree.apply(Manifest::unverified(File::open(&place)?)?, &appraiser, USER_IMA, false, |entry| {
+    ///     assert!(matches!(entry.outcome, Verification::Good(_)));
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// let mut good = 0;
+    /// tree.verify(&appraiser, USER_IMA, |entry| {
+    ///     good += usize::from(matches!(entry.outcome, Verification::Good(_)));
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// assert_eq!(good, 2);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of `take`, which ends the work.
     pub fn apply<E>(
@@ -219,7 +327,7 @@ impl Tree {
         }
         // Once more, for another name of the file may get its signature at the same time.
         for _ in 0..2 {
-            let id = file.digest(record.hash(), buffer)?;
+            let id = file.id(record.kind(), record.hash(), buffer)?;
             appraiser.appraise(&record, &id)?;
             if file.is_unchanged()? {
                 file.set_attribute(attribute, value)?;
@@ -314,7 +422,7 @@ impl Batch<'_> {
         entries
     }
 
-    /// The file's signature and its digest by the hash function that the signature names. A file whose signature nobody can
+    /// The file's signature and its digest, of the kind and by the hash function that the signature names. A file whose signature nobody can
     /// check is not read.
     #[allow(clippy::type_complexity, reason = "three things of one file")]
     fn look(&mut self, path: &[u8]) -> Result<Result<(File, Vec<u8>, FileId), Left>, Error> {
@@ -327,7 +435,7 @@ impl Batch<'_> {
         if !self.appraiser.knows(record.key_id()) {
             return Err(Error::UnknownKey { key_id: record.key_id() });
         }
-        let id = file.digest(record.hash(), self.buffer)?;
+        let id = file.id(record.kind(), record.hash(), self.buffer)?;
         Ok(Ok((file, value, id)))
     }
 }

@@ -13,6 +13,13 @@ use crate::beneath::Root;
 use crate::rules::Rules;
 
 /// Why something in a tree is not a file that is meant.
+///
+/// ```
+/// use sealstone_tree::Left;
+///
+/// assert_eq!(Left::Symlink.name(), "symbolic link");
+/// assert_eq!(Left::Ignored.to_string(), "left out by a rule");
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Left {

@@ -7,10 +7,14 @@ mod bytes;
 mod certificates;
 mod faults;
 mod file_systems;
+mod forecast;
 mod kernels;
+mod last_look;
+mod openssl;
 mod oracle;
 mod races;
 mod trees;
+mod verities;
 mod world;
 
 use sealstone_mldsa::{Context, Level, any};

@@ -1,4 +1,5 @@
-//! evmctl of ima-evm-utils, a second hand: it reads our version 2 signatures, and we read its. Keys and certificates are
+//! evmctl of ima-evm-utils, a second hand: it reads our version 2 signatures, and we read its; evmctl 1.4 of Debian 12 has no other
+//! version for files, so OpenSSL stands in for version 3. Keys and certificates are
 //! OpenSSL's.
 
 use std::convert::Infallible;
@@ -8,10 +9,10 @@ use std::path::Path;
 use sealstone_pki::{Certificate, pkcs8};
 use sealstone_tree::{Appraiser, Signer, TrustedKey, USER_IMA, Version};
 
-use crate::world::{open, run, sign, user, verify};
+use crate::world::{digest, open, run, sign, user, verify};
 
 /// When the tests live, for certificates that were made a moment ago.
-fn now() -> i64 {
+pub(crate) fn now() -> i64 {
     std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs() as i64
 }
 
@@ -41,7 +42,7 @@ fn key(at: &Path, kind: &[&str]) -> Option<(String, Certificate)> {
     Some((fs::read_to_string(&key).unwrap(), certificate))
 }
 
-fn trusting(certificate: &Certificate) -> Appraiser {
+pub(crate) fn trusting(certificate: &Certificate) -> Appraiser {
     let mut appraiser = Appraiser::new();
     TrustedKey::of_certificate(certificate, now()).unwrap().trusted_by(&mut appraiser).unwrap();
     appraiser
@@ -121,4 +122,54 @@ fn a_key_alone_has_the_id_of_its_certificate() {
     assert_eq!(mismatch.to_string(), "the certificate cannot be used: it is of another key");
     let tree = tempfile::tempdir().unwrap();
     let Ok(()) = open(tree.path()).verify(&Appraiser::new(), USER_IMA, |_| Ok::<(), Infallible>(()));
+}
+
+/// Version 3 on P-384, which evmctl 1.4 does not know: OpenSSL verifies the signature over SHA-384 of `ima_file_id`, and we verify
+/// its.
+#[test]
+fn openssl_and_we_read_each_other_in_version_3() {
+    let keys = tempfile::tempdir().unwrap();
+    let kind = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-384"];
+    let Some((pem, certificate)) = key(keys.path(), &kind) else { return };
+    let at = |name: &str| keys.path().join(name);
+    assert!(run("openssl", &[&"pkey", &"-in", &at("key.pem"), &"-pubout", &"-out", &at("public.pem")]));
+    let ours = Signer::new(&pkcs8::from_pem(&pem).unwrap(), Some(&certificate), now()).unwrap();
+    let tree = tempfile::tempdir().unwrap();
+    let file = tree.path().join("file");
+    fs::write(&file, "content").unwrap();
+    let id = |kind: u8| [&[kind, 5][..], &digest("sha384sum", b"content")].concat();
+
+    assert_eq!(sign(&open(tree.path()), &ours, user())[&b"file"[..]], "signed");
+    let mut value = vec![0; 8192];
+    let len = rustix::fs::getxattr(&file, USER_IMA, &mut value[..]).unwrap();
+    value.truncate(len);
+    assert_eq!(value[..3], [3, 3, 5]);
+    let verifies = |message: &[u8]| {
+        fs::write(at("message"), message).unwrap();
+        fs::write(at("signature"), &value[9..]).unwrap();
+        let given: [&dyn AsRef<std::ffi::OsStr>; 7] = [
+            &"dgst",
+            &"-sha384",
+            &"-verify",
+            &at("public.pem"),
+            &"-signature",
+            &at("signature"),
+            &at("message"),
+        ];
+        run("openssl", &given)
+    };
+    assert!(verifies(&id(3)) && !verifies(&id(6)));
+
+    let verdict = |message: &[u8]| {
+        fs::write(at("message"), message).unwrap();
+        let given: [&dyn AsRef<std::ffi::OsStr>; 7] =
+            [&"dgst", &"-sha384", &"-sign", &at("key.pem"), &"-out", &at("signature"), &at("message")];
+        assert!(run("openssl", &given));
+        let signature = fs::read(at("signature")).unwrap();
+        let value = [&value[..7], &(signature.len() as u16).to_be_bytes(), &signature].concat();
+        rustix::fs::setxattr(&file, USER_IMA, &value, rustix::fs::XattrFlags::empty()).unwrap();
+        verify(&open(tree.path()), &trusting(&certificate))[&b"file"[..]].clone()
+    };
+    assert_eq!(verdict(&id(3)), "good");
+    assert_eq!(verdict(&id(6)), "does-not-verify");
 }

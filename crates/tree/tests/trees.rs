@@ -7,7 +7,9 @@ use std::path::Path;
 
 use sealstone_mldsa::Level;
 use sealstone_tree::manifest::{Header, Writer};
-use sealstone_tree::{Error, HashAlgorithm, Manifest, Rules, SignOptions, Signer, Tree, USER_IMA, Version};
+use sealstone_tree::{
+    Appraiser, Error, HashAlgorithm, Manifest, Rules, SignOptions, Signer, Tree, USER_IMA, Version,
+};
 
 use crate::world::{Outcomes, name, open, sign, signer, trusting, user, verdict, verify, word};
 
@@ -32,7 +34,7 @@ fn words(outcomes: &Outcomes) -> Vec<&str> {
     words
 }
 
-fn manifest(
+pub(crate) fn manifest(
     folder: &Path,
     rules: Rules,
     signer: Option<&Signer>,
@@ -59,14 +61,14 @@ fn manifest(
     writer.finish().unwrap()
 }
 
-fn stored(bytes: &[u8]) -> File {
+pub(crate) fn stored(bytes: &[u8]) -> File {
     let mut file = tempfile::tempfile().unwrap();
     std::io::Write::write_all(&mut file, bytes).unwrap();
     std::io::Seek::rewind(&mut file).unwrap();
     file
 }
 
-fn by_manifest(folder: &Path, bytes: &[u8], signers: &[&Signer]) -> Result<Outcomes, Error> {
+pub(crate) fn by_manifest(folder: &Path, bytes: &[u8], signers: &[&Signer]) -> Result<Outcomes, Error> {
     let keys: Vec<_> = signers
         .iter()
         .map(|signer| sealstone_tree::TrustedKey::of_spki(&signer.public().spki).unwrap())
@@ -79,6 +81,34 @@ fn by_manifest(folder: &Path, bytes: &[u8], signers: &[&Signer]) -> Result<Outco
         Ok::<(), Infallible>(())
     });
     Ok(outcomes)
+}
+
+/// A list of a tree's signatures that nobody signed.
+pub(crate) fn extracted(folder: &Path) -> Vec<u8> {
+    let header = Header {
+        created: 0,
+        label: b"x".to_vec(),
+        hash: HashAlgorithm::Sha256,
+        key: None,
+        rules: Rules::default(),
+        cross_mounts: false,
+    };
+    let mut writer = Writer::new(Vec::new(), header, None).unwrap();
+    let Ok(()) = open(folder).extract(USER_IMA, HashAlgorithm::Sha256, |entry| {
+        writer.line(&entry.line.unwrap()).unwrap();
+        Ok::<(), Infallible>(())
+    });
+    writer.finish().unwrap()
+}
+
+/// What becomes of each line of a manifest when its signatures are copied to a tree.
+pub(crate) fn apply(folder: &Path, manifest: Manifest, trusted: &Appraiser) -> Outcomes {
+    let mut outcomes = Outcomes::new();
+    let Ok(()) = open(folder).apply(manifest, trusted, USER_IMA, false, |entry| {
+        outcomes.insert(entry.path, verdict(&entry.outcome));
+        Ok::<(), Infallible>(())
+    });
+    outcomes
 }
 
 #[test]
@@ -266,15 +296,8 @@ fn signatures_leave_and_come_back() {
     let (folder, copy, key) = (tree(), tree(), signer(Level::MlDsa44, 1));
     let keep = SignOptions { keep_signatures: true, ..SignOptions::default() };
     let text = manifest(folder.path(), Rules::default(), None, keep, &key);
-    let apply = |trusted: &Signer| {
-        let mut outcomes = Outcomes::new();
-        let manifest = Manifest::unverified(stored(&text)).unwrap();
-        let Ok(()) = open(copy.path()).apply(manifest, &trusting(&[trusted]), USER_IMA, false, |entry| {
-            outcomes.insert(entry.path, verdict(&entry.outcome));
-            Ok::<(), Infallible>(())
-        });
-        outcomes
-    };
+    let apply =
+        |by: &Signer| apply(copy.path(), Manifest::unverified(stored(&text)).unwrap(), &trusting(&[by]));
     assert_eq!(words(&apply(&signer(Level::MlDsa44, 2))), ["unknown-key"]);
     fs::write(copy.path().join("usr.conf"), "another").unwrap();
     let found = apply(&key);

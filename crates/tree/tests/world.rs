@@ -140,3 +140,13 @@ impl Drop for Disk {
 pub(crate) fn name(bytes: &[u8]) -> &Path {
     Path::new(OsStr::from_bytes(bytes))
 }
+
+/// A digest by the system's tool, a second hand.
+pub(crate) fn digest(tool: &str, bytes: &[u8]) -> Vec<u8> {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("file"), bytes).unwrap();
+    let done = Command::new(tool).arg(folder.path().join("file")).output().unwrap();
+    let text = String::from_utf8(done.stdout).unwrap();
+    let digits = text.split(' ').next().unwrap();
+    (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(&digits[at..at + 2], 16).unwrap()).collect()
+}

@@ -1,7 +1,7 @@
 //! Tokens: signing and verifying a JWT with a key object that lives, beside other JOSE libraries and beside the engine alone.
 
 mod ours;
-mod page;
+pub(crate) mod page;
 mod rows;
 
 use std::path::{Path, PathBuf};

@@ -16,21 +16,23 @@ const SEED: [(&str, [f64; 3]); 2] =
 /// Writes the tables of a run into the page.
 pub(crate) fn write(root: &Path, outcome: &Outcome, kept: &Path) -> Result<(), String> {
     let path = root.join(PAGE);
-    let page = std::fs::read_to_string(&path).map_err(|why| format!("{PAGE}: {why}"))?;
+    let mut page = std::fs::read_to_string(&path).map_err(|why| format!("{PAGE}: {why}"))?;
     let kept = kept.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let mut page = filled(&page, "run", &run(outcome, &kept))?;
-    for (name, table) in
-        [("goals", goals(&outcome.rows)), ("everybody", everybody(outcome)), ("seed", seed(outcome))]
-    {
-        page = filled(&page, name, &table)?;
+    for (name, table) in [
+        ("run", run(outcome, &kept)),
+        ("goals", goals(&outcome.rows)),
+        ("everybody", everybody(outcome)),
+        ("seed", seed(outcome)),
+    ] {
+        page = filled(&page, name, &table).map_err(|why| format!("{PAGE}: {why}"))?;
     }
     std::fs::write(&path, page).map_err(|why| format!("{PAGE}: {why}"))
 }
 
 /// The page with what stands between `<!-- NAME -->` and the next `<!-- end -->` replaced.
-fn filled(page: &str, name: &str, text: &str) -> Result<String, String> {
+pub(crate) fn filled(page: &str, name: &str, text: &str) -> Result<String, String> {
     let (begin, end) = (format!("<!-- {name} -->\n"), "<!-- end -->");
-    let missing = || format!("{PAGE} has no place for {name}");
+    let missing = || format!("there is no place for {name}");
     let (before, rest) = page.split_once(&begin).ok_or_else(missing)?;
     let (_, after) = rest.split_once(end).ok_or_else(missing)?;
     Ok(format!("{before}{begin}{text}{end}{after}"))

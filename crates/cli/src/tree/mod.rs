@@ -4,6 +4,7 @@
 mod doctor;
 mod keys;
 mod moved;
+mod report;
 mod sign;
 mod summary;
 mod verify;
@@ -28,6 +29,8 @@ pub(crate) enum Command {
     Verify(verify::Options),
     /// Look at a key, a kernel and a file system before anything is signed
     Doctor(doctor::Options),
+    /// Say what signatures of a tree would cost, on each file system
+    Report(report::Options),
     /// Copy the signatures of a tree into a manifest
     Extract(moved::Extract),
     /// Write the signatures of a manifest to the files of a tree
@@ -39,6 +42,7 @@ pub(crate) fn run(command: Command, terminal: &mut Terminal) -> Result<(), Error
         Command::Sign(options) => sign::run(&options, terminal),
         Command::Verify(options) => verify::run(&options, terminal),
         Command::Doctor(options) => doctor::run(&options, terminal),
+        Command::Report(options) => report::run(&options, terminal),
         Command::Extract(options) => moved::extract(&options, terminal),
         Command::Apply(options) => moved::apply(&options, terminal),
     }

@@ -4,9 +4,11 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use sealstone_tree::forecast::Geometry;
 use sealstone_tree::manifest::{Header, Writer};
 use sealstone_tree::{
-    Entry, Error as TreeError, FileSystem, Kernel, SECURITY_IMA, SignOptions, Signer, Signing, Tree, USER_IMA,
+    Entry, Error as TreeError, FileSystem, Kernel, SECURITY_IMA, SignOptions, Signer, Signing, Subject, Tree,
+    USER_IMA,
 };
 use serde_json::json;
 
@@ -29,6 +31,27 @@ pub(crate) enum Store {
     UserXattr,
     /// A signed list of all files and their digests, beside the tree
     Manifest,
+}
+
+/// What of a file is signed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Digest {
+    /// The digest of its bytes
+    File,
+    /// The digest of fs-verity, where that is enabled; other files fail
+    Verity,
+    /// The digest that fs-verity will have, with blocks of 4 KiB and no salt
+    FutureVerity,
+}
+
+impl Digest {
+    fn subject(self) -> Subject {
+        match self {
+            Self::File => Subject::Bytes,
+            Self::FutureVerity => Subject::FutureVerity,
+            Self::Verity => Subject::Verity,
+        }
+    }
 }
 
 /// Options of `tree sign`.
@@ -73,6 +96,9 @@ pub(crate) struct Options {
     /// The hash function of files: sha256 if not given; P-384 keys take sha384
     #[arg(long, value_name = "HASH")]
     hash: Option<Hash>,
+    /// What of each file is signed
+    #[arg(long, value_name = "WHAT", default_value = "file")]
+    digest: Digest,
     /// The version of signatures by P-256 and P-384: 2 for kernels before 7.1
     #[arg(long, value_name = "VERSION", value_parser = clap::value_parser!(u8).range(2..=3))]
     ima_version: Option<u8>,
@@ -97,6 +123,7 @@ struct Plan {
 pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Error> {
     let mut signer = options.signing.load(terminal)?;
     keys::set(&mut signer, options.hash, options.ima_version)?;
+    signer.set_subject(options.digest.subject()).map_err(|cause| usage("the key", &cause))?;
     let tree = options.selection.open()?;
     let plan = plan(options, &signer, &tree, terminal)?;
     let dir = &options.selection.dir;
@@ -216,6 +243,12 @@ fn plan(options: &Options, signer: &Signer, tree: &Tree, terminal: &mut Terminal
             }
         },
     };
+    if to_manifest && options.digest != Digest::File {
+        return Err(Error::usage(
+            "a manifest lists digests of bytes, not those of fs-verity",
+            "--store xattr or user-xattr, and `sealstone tree extract` to take the signatures into a manifest",
+        ));
+    }
     if options.keep_signatures && !to_manifest {
         return Err(Error::usage(
             "--keep-signatures without a manifest to keep them in",
@@ -262,6 +295,7 @@ fn kernel(options: &Options) -> Result<(), Error> {
     ))
 }
 
+/// Whether the disk has what signing takes, by the model of `tree report`.
 fn space(
     options: &Options,
     signer: &Signer,
@@ -269,35 +303,48 @@ fn space(
     plan: &mut Plan,
     terminal: &mut Terminal,
 ) -> Result<(), Error> {
-    let bytes = signer.attribute_len();
+    let (bytes, name) = (signer.attribute_len(), plan.attribute.unwrap_or(SECURITY_IMA));
     let failed = |cause: TreeError| usage(&shown(&options.selection.dir), &cause);
     let room = tree.room().map_err(failed)?;
-    plan.cost = tree.cost(plan.files, bytes).map_err(failed)?;
-    let mut free = room.free;
-    if room.file_system == FileSystem::Overlay {
-        let count = tree.count(Some((plan.attribute.unwrap_or(SECURITY_IMA), bytes)));
-        plan.cost = plan.cost.saturating_add(count.bytes);
-        terminal.warn(
-            format_args!(
-                "overlayfs copies each file of a lower layer when it is signed: up to {} bytes",
-                count.bytes
-            ),
-            "sign the layers themselves where that is too much",
-        );
-    } else if plan.cost > free {
-        // Files that are signed already cost nothing more. Looking is slow, so only when it matters.
-        let count = tree.count(Some((plan.attribute.unwrap_or(SECURITY_IMA), bytes)));
-        plan.cost = tree.cost(plan.files.saturating_sub(count.signed), bytes).map_err(failed)?;
+    let mut inodes = 0;
+    match tree.ground(&options.selection.dir).map_err(failed)? {
+        // Nothing is known of this kind: a value in whole blocks.
+        None => {
+            let block = room.block.max(1);
+            plan.cost = (bytes as u64).div_ceil(block).saturating_mul(block).saturating_mul(plan.files);
+        }
+        Some(ground) => {
+            let geometry = &ground.geometry;
+            plan.cost = geometry.alone(name, bytes).unwrap_or(0).saturating_mul(plan.files);
+            let copies = room.file_system == FileSystem::Overlay;
+            let apart = matches!(geometry, Geometry::Ext4 { ea_inode: true, .. });
+            // Looking at what each file has is slow, so only where it matters.
+            if options.dry_run || copies || apart || plan.cost > room.free / 2 {
+                let forecast = geometry.forecast(&tree.census(), name, bytes);
+                plan.cost = u64::try_from(forecast.added).unwrap_or(0);
+                inodes = forecast.inodes;
+                if copies {
+                    terminal.warn(
+                        format_args!(
+                            "overlayfs copies each file of a lower layer when it is signed: up to {} bytes",
+                            forecast.copied
+                        ),
+                        "sign the layers themselves where that is too much",
+                    );
+                }
+            }
+        }
     }
-    if room.file_system == FileSystem::Tmpfs {
-        free = u64::MAX;
-    }
-    if plan.cost > free {
+    let (taken, free, what) = match room.file_system {
+        FileSystem::Tmpfs => return Ok(()),
+        _ if inodes > room.inodes => (inodes, room.inodes, "inodes"),
+        _ => (plan.cost, room.free, "bytes"),
+    };
+    if taken > free {
         let what = format!(
-            "{}: signing {} files takes up to {} bytes of {}, and {free} are free",
+            "{}: signing {} files takes up to {taken} {what} of {}, and {free} are free",
             shown(&options.selection.dir),
             plan.files,
-            plan.cost,
             room.file_system
         );
         return Err(refused(

@@ -24,6 +24,28 @@ pub enum ContentType {
 }
 
 /// Headers as they came.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, PrivateKey, cose};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::Es256)?.with_kid("board 7");
+/// let message = cose::Sign1::new().content_format(60).typ("application/reading+cose").sign(&key, b"21.5 C")?;
+///
+/// let unverified = cose::Unverified::parse(&message)?;
+/// let header = unverified.header();
+/// assert_eq!(header.algorithm(), Algorithm::Es256);
+/// assert_eq!(header.kid(), Some(b"board 7".as_slice()));
+/// assert_eq!(header.content_type(), Some(cose::ContentType::Format(60))); // application/cbor
+/// assert_eq!(header.typ(), Some(cose::ContentType::Media("application/reading+cose".into())));
+///
+/// // By label: 1 is `alg`. All of it was signed.
+/// assert_eq!(header.get(1), Some(&cose::Value::Int(-7)));
+/// assert_eq!(header.protected().len(), 4);
+/// assert!(header.unprotected().is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReceivedHeader<'m, A> {
     algorithm: A,

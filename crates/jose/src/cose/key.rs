@@ -102,6 +102,21 @@ impl PublicKey {
 
     /// The SHA-256 thumbprint of RFC 9679, over the members that it and RFC 9964 §6 name. It is not that of JSON
     /// ([`thumbprint`](Self::thumbprint)), which hashes another text.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, PrivateKey};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?.public().clone();
+    /// assert_eq!(key.cose_kid(), key.cose_thumbprint().as_slice());
+    ///
+    /// // Under a name of its own it is the same key.
+    /// let named = key.clone().with_kid("board 7");
+    /// assert_eq!(named.cose_kid(), b"board 7".as_slice());
+    /// assert_eq!(named.cose_thumbprint(), key.cose_thumbprint());
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn cose_thumbprint(&self) -> [u8; 32] {
         if self.algorithm().level().is_some() {
             return akp_thumbprint(id(self.algorithm()), self.as_bytes());

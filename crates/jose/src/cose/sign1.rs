@@ -102,6 +102,19 @@ impl<'a> Sign1<'a> {
     /// Signs `payload` with a key that lives elsewhere: `sign` gets the Sig_structure of RFC 9052 §4.4 and gives its signature
     /// by the private half of `key`.
     ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, PrivateKey, cose};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// # let device = PrivateKey::generate(Algorithm::MlDsa65)?;
+    /// # let public = device.public().clone();
+    /// // The private half is in a device; here is only the public one.
+    /// let message = cose::Sign1::new().sign_by(&public, b"21.5 C", |to_be_signed| device.sign(to_be_signed))?;
+    /// cose::Unverified::parse(&message)?.verify(&public)?;
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of [`sign`](Self::sign) and of `sign`.
     pub fn sign_by(
@@ -183,6 +196,30 @@ fn to_be_signed(protected: &[u8], external_aad: &[u8], payload: &[u8]) -> Vec<u8
 /// A message that has been taken apart, and of which nothing is known.
 ///
 /// Its encoding, its headers and the length of its signature have been checked; its signature has not.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, PrivateKey, cose};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+/// let message = cose::Sign1::new().content_type("text/plain").sign(&key, b"21.5 C")?;
+///
+/// let unverified = cose::Unverified::parse(&message)?;
+/// assert!(unverified.is_tagged() && !unverified.is_detached());
+/// assert_eq!(unverified.peek_payload_untrusted(), Some(b"21.5 C".as_slice())); // to show it, not to use it
+/// let verified = unverified.verify(key.public())?;
+/// assert_eq!(verified.payload(), b"21.5 C");
+/// assert_eq!(verified.header().algorithm(), Algorithm::MlDsa44);
+///
+/// // As small as it can be, for who knows what comes, and from whom.
+/// let small = cose::Sign1::new().untagged().without_kid().sign(&key, b"21.5 C")?;
+/// assert!(small.len() < message.len());
+/// let unverified = cose::Unverified::parse(&small)?;
+/// assert!(!unverified.is_tagged() && unverified.header().kid().is_none());
+/// unverified.verify(key.public())?;
+/// # Ok(())
+/// # }
+/// ```
 pub struct Unverified<'m, A = Algorithm> {
     protected: &'m [u8],
     header: ReceivedHeader<'m, A>,

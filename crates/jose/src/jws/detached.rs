@@ -53,6 +53,31 @@ fn seal(mut protected: String, signature: &[u8]) -> String {
 }
 
 /// Signs a payload of any length that comes in pieces, in constant memory.
+///
+/// ```
+/// use sealstone_jose::{Algorithm, JwkSet, PrivateKey, jws};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// # let pieces = [b"a long ".as_slice(), b"report"];
+/// let key = PrivateKey::generate(Algorithm::MlDsa65)?;
+/// let mut signer = jws::Signer::new(&key, &jws::Header::new().unencoded())?;
+/// for piece in pieces {
+///     signer.update(piece);
+/// }
+/// let token = signer.finish()?;
+///
+/// // The other side, in pieces of its own.
+/// let set = JwkSet::new([key.public().clone()])?;
+/// let detached = jws::Detached::parse(&token)?;
+/// assert_eq!(detached.header().algorithm(), Algorithm::MlDsa65); // by its own account
+/// let public = detached.key_in(&set)?;
+/// let mut verifier = detached.verifier(public)?;
+/// verifier.update(b"a long report");
+/// let header = verifier.finish()?;
+/// assert_eq!(header.kid(), Some(key.kid()));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Signer<K: SigningKey = PrivateKey> {
     key: K,
     protected: String,

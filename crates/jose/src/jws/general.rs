@@ -81,6 +81,22 @@ impl General {
 
     /// Signs `payload` with one key, in the flattened form (§7.2.2).
     ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, PrivateKey, jws};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+    /// let text = jws::General::flattened(&key, &jws::Header::new().typ("reading+jws"), b"21.5 C")?;
+    /// assert!(text.contains(r#""payload":"MjEuNSBD""#));
+    ///
+    /// let document = jws::General::parse(&text)?;
+    /// assert!(document.has_payload());
+    /// assert!(document.headers().all(|header| header.typ() == Some("reading+jws")));
+    /// assert_eq!(document.verify(key.public())?.0, b"21.5 C");
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// Those of [`sign`](Self::sign).
     pub fn flattened<S: SigningKey>(key: &S, header: &Header, payload: &[u8]) -> Result<String, Error> {
@@ -161,6 +177,22 @@ impl<K: VerifyingKey> General<K> {
     }
 
     /// With a payload that came another way. Errors: `NotDetached` if there is one in the document.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, Error, PrivateKey, jws};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+    /// let text = jws::General::flattened(&key, &jws::Header::new(), b"21.5 C")?;
+    /// let detached = text.replace(r#""payload":"MjEuNSBD","#, "");
+    ///
+    /// let document = jws::General::parse(&detached)?;
+    /// assert!(!document.has_payload());
+    /// assert_eq!(document.verify(key.public()).err(), Some(Error::NoPayload));
+    /// assert_eq!(document.with_payload(b"21.5 C")?.verify(key.public())?.0, b"21.5 C");
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn with_payload(self, payload: &[u8]) -> Result<Self, Error> {
         match self.payload {
             Some(_) => Err(Error::NotDetached),
@@ -174,6 +206,23 @@ impl<K: VerifyingKey> General<K> {
     }
 
     /// The payload, if every signature is one of a key of `keys`.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, JwkSet, PrivateKey, jws};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let (old, new) = (PrivateKey::generate(Algorithm::Es256)?, PrivateKey::generate(Algorithm::MlDsa65)?);
+    /// let header = jws::Header::new();
+    /// let text = jws::General::sign(b"of both worlds", &[(&old, &header), (&new, &header)])?;
+    ///
+    /// let document = jws::General::parse(&text)?;
+    /// let both = JwkSet::new([old.public().clone(), new.public().clone()])?;
+    /// assert_eq!(document.verify_all(&both)?, b"of both worlds");
+    /// let one = JwkSet::new([new.public().clone()])?;
+    /// assert!(document.verify_all(&one).is_err());
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::NoPayload`]; the first that a signature is refused for: [`Error::UnknownKid`], [`Error::AmbiguousKey`],

@@ -58,6 +58,22 @@ impl Verifier {
     }
 
     /// The rules.
+    ///
+    /// ```
+    /// use sealstone_jose::{Algorithm, PrivateKey, UnixSeconds, jws, jwt};
+    ///
+    /// # fn main() -> Result<(), sealstone_jose::Error> {
+    /// let key = PrivateKey::generate(Algorithm::MlDsa44)?;
+    /// let now = UnixSeconds(1_800_000_000);
+    /// let token = jwt::sign(&key, "JWT", &jwt::Claims::new().with("sub", "alice").with("exp", now.0 + 300))?;
+    /// let verifier = jwt::Verifier::of_key(key.public().clone(), jwt::Rules::new());
+    ///
+    /// // The same rules for a token whose signature was checked another way.
+    /// let verified = jws::Unverified::parse(&token)?.verify(key.public())?;
+    /// assert_eq!(verifier.rules().check(verified, now)?.claims().subject(), Some("alice"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn rules(&self) -> &Rules {
         &self.rules
     }

@@ -9,6 +9,19 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 ///
 /// Public is what the registries of IANA call globally reachable. An IPv6 address that stands for an IPv4 address
 /// (RFC 4291 §2.5.5.2, RFC 6052) is as good as that one; other ways to wrap one (6to4, Teredo) are refused.
+///
+/// ```
+/// use sealstone_jose::remote::address::is_allowed;
+///
+/// let address = |text: &str| text.parse().expect("an address");
+/// assert!(is_allowed(address("198.41.0.4"), false));
+/// // The cloud's own service, and the same wrapped in IPv6.
+/// assert!(!is_allowed(address("169.254.169.254"), false));
+/// assert!(!is_allowed(address("::ffff:169.254.169.254"), false));
+/// // Loopback, where that is wanted; what is no host never is.
+/// assert!(!is_allowed(address("127.0.0.1"), false) && is_allowed(address("127.0.0.1"), true));
+/// assert!(!is_allowed(address("0.0.0.0"), true));
+/// ```
 pub fn is_allowed(address: IpAddr, private: bool) -> bool {
     match address {
         IpAddr::V4(v4) if private => !v4.is_unspecified() && !v4.is_broadcast() && !v4.is_multicast(),

@@ -91,6 +91,26 @@ pub enum Outcome<K> {
 }
 
 /// The document of one address.
+///
+/// ```
+/// use sealstone_jose::UnixSeconds;
+/// use sealstone_jose::remote::{Cache, Lifetime, Outcome, Policy, Step};
+///
+/// // It does not look into what it keeps: here a number stands for the keys.
+/// let mut cache = Cache::new(Policy::default());
+/// let (now, lifetime) = (UnixSeconds(1_800_000_000), Lifetime::of("max-age=600", None));
+/// let Step::Fetch(ticket) = cache.next(now, None, |_| true) else { panic!("nothing is known yet") };
+/// assert_eq!(ticket.etag(), None);
+/// cache.done(&ticket, now, Outcome::Document { keys: 7, etag: Some(r#""a""#.into()), lifetime });
+///
+/// // Its time is over. It is asked for again, by its ETag, and has not changed.
+/// let later = UnixSeconds(now.0 + 600);
+/// let Step::Fetch(ticket) = cache.next(later, None, |_| true) else { panic!("its time is over") };
+/// assert_eq!(ticket.etag(), Some(r#""a""#));
+/// cache.done(&ticket, later, Outcome::Unchanged { lifetime });
+/// assert!(matches!(cache.next(later, None, |_| true), Step::Use(keys) if *keys == 7));
+/// assert_eq!(cache.known().map(|keys| **keys), Some(7));
+/// ```
 #[derive(Debug)]
 pub struct Cache<K> {
     policy: Policy,

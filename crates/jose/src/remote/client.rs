@@ -25,6 +25,36 @@ use crate::jwt::UnixSeconds;
 const MAX_HEAD: usize = 16 * 1024;
 
 /// How a [`Client`] is to be.
+///
+/// ```
+/// use std::time::Duration;
+///
+/// use sealstone_jose::remote::{Client, Policy};
+/// use sealstone_jose::{Error, UnixSeconds};
+///
+/// # fn main() -> Result<(), sealstone_jose::Error> {
+/// # let authority = rcgen::KeyPair::generate().expect("there is randomness");
+/// # let authority = rcgen::CertificateParams::default().self_signed(&authority).expect("it signs").pem();
+/// // Of a server inside the house, with an authority of the house.
+/// let keys = Client::builder("https://127.0.0.1:1/jwks")
+///     .roots(authority.as_bytes())
+///     .allow_private_addresses()
+///     .policy(Policy { cooldown: Duration::from_secs(10), ..Policy::default() })
+///     .time_limit(Duration::from_secs(2))
+///     .max_bytes(64 * 1024)
+///     .build()?;
+/// assert_eq!(keys.url(), "https://127.0.0.1:1/jwks");
+///
+/// // Nobody answers there.
+/// assert!(matches!(keys.keys(None, UnixSeconds(1_800_000_000)), Err(Error::Unreachable { .. })));
+/// assert!(matches!(keys.document(), Err(Error::Unreachable { .. })));
+///
+/// // Keys that anybody on the way could exchange are no keys.
+/// let plain = Client::builder("http://id.example/jwks").roots(authority.as_bytes()).build();
+/// assert!(matches!(plain, Err(Error::UrlRefused { .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone)]
 pub struct Builder {
     url: String,

@@ -1,4 +1,4 @@
-//! The room of x86-64 CPUs with AVX2 (and BMI, which came with it): eight lanes, four Keccak states.
+//! The room of x86-64 CPUs with AVX2 (and BMI and POPCNT, which came with it or before): eight lanes, four Keccak states.
 #![allow(unsafe_code)]
 
 use super::{Lanes, PLACES, Room, Words, aligned_frame, door};
@@ -12,7 +12,7 @@ use core::arch::asm;
 use core::arch::x86_64::*;
 use core::ops::{Add, BitAnd, BitOr, BitXor, Sub};
 
-/// The proof that this CPU has AVX2, BMI1 and BMI2.
+/// The proof that this CPU has AVX2, BMI1, BMI2 and POPCNT.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(());
 
@@ -20,7 +20,8 @@ pub(super) fn detect() -> Option<Room> {
     static ROOM: Avx2 = Avx2(());
     let all = std::arch::is_x86_feature_detected!("avx2")
         && std::arch::is_x86_feature_detected!("bmi1")
-        && std::arch::is_x86_feature_detected!("bmi2");
+        && std::arch::is_x86_feature_detected!("bmi2")
+        && std::arch::is_x86_feature_detected!("popcnt");
     all.then_some(&ROOM)
 }
 
@@ -437,7 +438,7 @@ fn permute_x1(states: &mut States<1>) {
     states.0 = words.map(|word| [word.0]);
 }
 
-door!(Avx2, I32x8, ["avx2"], {
+door!(Avx2, I32x8, ["avx2,popcnt"], {
     fn name(&self) -> &'static str {
         "avx2"
     }

@@ -197,6 +197,8 @@ pub(crate) trait Lanes:
 
 /// The same 64-bit word of N Keccak states side by side.
 pub(crate) trait Words: Copy {
+    /// Whether `xor3` and `chi` are one instruction each: rounds go step by step then, and row by row elsewhere.
+    const THREE_INPUTS: bool = false;
     /// The same value in every state.
     fn splat(x: u64) -> Self;
     /// Exclusive or.
@@ -210,23 +212,16 @@ pub(crate) trait Words: Copy {
     fn chi(self, b: Self, c: Self) -> Self;
     /// Rotation to the left, R in 0..64.
     fn rotl<const R: i32>(self) -> Self;
-    /// χ on the five rows (FIPS 202, 3.2.4).
+    /// χ on row Y of a state (FIPS 202, 3.2.4).
     #[inline(always)]
-    fn chi_of_rows(rows: [[Self; 5]; 5]) -> [[Self; 5]; 5] {
-        // No `map`: a closure that is not inlined would lose the room's target features.
-        [chi(rows[0]), chi(rows[1]), chi(rows[2]), chi(rows[3]), chi(rows[4])]
+    fn chi_row<const Y: usize>([a, b, c, d, e]: [Self; 5]) -> [Self; 5] {
+        [a.chi(b, c), b.chi(c, d), c.chi(d, e), d.chi(e, a), e.chi(a, b)]
     }
-    /// Before the first round and after the last: the form in which `chi_of_rows` wants the state between rounds.
+    /// Before the first round and after the last: the form in which `chi_row` wants the state between rounds.
     #[inline(always)]
     fn complemented(state: [Self; 25]) -> [Self; 25] {
         state
     }
-}
-
-/// χ on one row (FIPS 202, 3.2.4).
-#[inline(always)]
-fn chi<W: Words>([a, b, c, d, e]: [W; 5]) -> [W; 5] {
-    [a.chi(b, c), b.chi(c, d), c.chi(d, e), d.chi(e, a), e.chi(a, b)]
 }
 
 /// A room's door: whole polynomials, and groups of Keccak states.

@@ -166,21 +166,14 @@ impl Words for u64 {
         self.rotate_left(R as u32)
     }
     #[inline(always)]
-    fn chi_of_rows(rows: [[u64; 5]; 5]) -> [[u64; 5]; 5] {
-        let [
-            [ba, be, bi, bo, bu],
-            [ga, ge, gi, go, gu],
-            [ka, ke, ki, ko, ku],
-            [ma, me, mi, mo, mu],
-            [sa, se, si, so, su],
-        ] = rows;
-        [
-            [ba ^ (be | bi), be ^ (!bi | bo), bi ^ (bo & bu), bo ^ (bu | ba), bu ^ (ba & be)],
-            [ga ^ (ge | gi), ge ^ (gi & go), gi ^ (go | !gu), go ^ (gu | ga), gu ^ (ga & ge)],
-            [ka ^ (ke | ki), ke ^ (ki & ko), ki ^ (!ko & ku), !ko ^ (ku | ka), ku ^ (ka & ke)],
-            [ma ^ (me & mi), me ^ (mi | mo), mi ^ (!mo | mu), !mo ^ (mu & ma), mu ^ (ma | me)],
-            [sa ^ (!se & si), !se ^ (si | so), si ^ (so & su), so ^ (su | sa), su ^ (sa & se)],
-        ]
+    fn chi_row<const Y: usize>([a, e, i, o, u]: [u64; 5]) -> [u64; 5] {
+        match Y {
+            0 => [a ^ (e | i), e ^ (!i | o), i ^ (o & u), o ^ (u | a), u ^ (a & e)],
+            1 => [a ^ (e | i), e ^ (i & o), i ^ (o | !u), o ^ (u | a), u ^ (a & e)],
+            2 => [a ^ (e | i), e ^ (i & o), i ^ (!o & u), !o ^ (u | a), u ^ (a & e)],
+            3 => [a ^ (e & i), e ^ (i | o), i ^ (!o | u), !o ^ (u & a), u ^ (a | e)],
+            _ => [a ^ (!e & i), !e ^ (i | o), i ^ (o & u), o ^ (u | a), u ^ (a & e)],
+        }
     }
     #[inline(always)]
     fn complemented(mut state: [u64; 25]) -> [u64; 25] {

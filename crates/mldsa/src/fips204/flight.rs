@@ -21,7 +21,7 @@ use crate::api::{ExpandedSigningKey, ParameterSet, Signature};
 use crate::backend::Room;
 use crate::ct::Wiped;
 use crate::error::Error;
-use crate::keccak::{Task, hash_all};
+use crate::keccak::{Queue, STREAM, Span, States, Width};
 
 /// A message to be signed.
 pub(crate) struct Order<'a, P: ParameterSet> {
@@ -132,7 +132,7 @@ fn board<'a, P: ParameterSet>(room: Room, order: Order<'a, P>, rho_pp: &mut [u8;
 }
 
 /// Signs one message, with as many attempts side by side as pay in this room. While c̃ of a turn is hashed, the states
-/// that are left expand the masks of the next, which is needed more often than not.
+/// that are left expand the masks of turns to come, which are needed more often than not.
 /// FIPS 204, Algorithm 7, ML-DSA.Sign_internal.
 pub(crate) fn sign_internal<P: ParameterSet>(
     room: Room,
@@ -142,29 +142,41 @@ pub(crate) fn sign_internal<P: ParameterSet>(
     on_reject: impl FnMut(Rejection),
 ) -> Result<Signature<P>, Error> {
     match room.width() {
-        8 => sign_one::<P, 2>(room, sk, mu, rnd, on_reject),
-        _ => sign_one::<P, 1>(room, sk, mu, rnd, on_reject),
+        8 => sign_one::<P, 2, 8, 2>(room, sk, mu, rnd, on_reject),
+        4 => sign_one::<P, 1, 4, 2>(room, sk, mu, rnd, on_reject),
+        _ => sign_one::<P, 1, 1, 1>(room, sk, mu, rnd, on_reject),
     }
 }
 
-/// The same, `A` attempts side by side.
-fn sign_one<P: ParameterSet, const A: usize>(
+/// The same, `A` attempts side by side in N states, with the masks of T turns in memory: of two where states are left beside
+/// the challenges. A and T in {1, 2}.
+fn sign_one<P: ParameterSet, const A: usize, const N: usize, const T: usize>(
     room: Room,
     sk: &ExpandedSigningKey<P>,
     mu: &[u8; 64],
     rnd: &[u8; 32],
     mut on_reject: impl FnMut(Rejection),
-) -> Result<Signature<P>, Error> {
+) -> Result<Signature<P>, Error>
+where
+    States<N>: Width<N>,
+{
     let mut rho_pp = Wiped([0; 64]);
     nonce_seed(room, &sk.k, mu, rnd, &mut rho_pp);
-    let mut masks = [const { MaskAhead::<P>::BLANK }; A];
+    // Attempt n has the place n mod T·A.
+    let mut masks = [const { [const { MaskAhead::<P>::BLANK }; A] }; T];
     let mut attempts = [const { Attempt::<P>::BLANK }; A];
     let mut scratch = Scratch::BLANK;
-    // One state has nothing left over.
-    let beside = if room.width() > 1 { A } else { 0 };
-    hash_all(room, masks_from(&mut masks, &rho_pp, 0));
-    for first in (0..MAX_ATTEMPTS as usize).step_by(A) {
-        for (attempt, mask) in attempts.iter_mut().zip(&masks) {
+    let mut queue = Queue::<N>::EMPTY;
+    // 8, 11 and 32: y[r] of attempt n, whose κ is n·ℓ, is sampled from ρ'' || n·ℓ + r. At most 827·7, which fits 16 bits.
+    let polys_of = |turns: usize| turns * A * P::L;
+    #[allow(clippy::integer_division_remainder_used, reason = "public indices")]
+    let keep = |masks: &mut [[MaskAhead<P>; A]; T], i: usize, v: &[u8; STREAM]| {
+        masks.as_flattened_mut()[(i / P::L) & (T * A - 1)].take(i % P::L, v);
+    };
+    let first_turns = Span { needed: polys_of(1), allowed: polys_of(T) };
+    queue.run::<A>(room, None, &rho_pp, first_turns, |i, v| keep(&mut masks, i, v));
+    for (turn, first) in (0..MAX_ATTEMPTS as usize).step_by(A).enumerate() {
+        for (attempt, mask) in attempts.iter_mut().zip(&masks[turn & (T - 1)]) {
             // 11: y ← ExpandMask(ρ'', κ)
             mask.unpack(room, &mut attempt.y);
             transform(room, attempt);
@@ -174,36 +186,20 @@ fn sign_one<P: ParameterSet, const A: usize>(
                 commit(room, sk, mu, row, attempt, &mut scratch);
             }
         }
-        let challenges = attempts.iter_mut().map(Attempt::challenge);
-        hash_all(room, challenges.chain(masks_from(&mut masks[..beside], &rho_pp, first + A)));
+        // The masks of this turn are used up, and their places free.
+        let next_turns = || Span { needed: polys_of(turn + 2), allowed: polys_of(turn + 1 + T) };
+        let beside = if T > 1 { next_turns() } else { Span { needed: 0, allowed: 0 } };
+        let challenges = attempts.each_mut().map(Attempt::challenge);
+        queue.run(room, Some(challenges), &rho_pp, beside, |i, v| keep(&mut masks, i, v));
         for attempt in attempts.iter_mut().take(MAX_ATTEMPTS as usize - first) {
             match respond(room, sk, attempt, &mut scratch) {
                 Ok(sigma) => return Ok(Signature { sigma }),
                 Err(why) => on_reject(why),
             }
         }
-        hash_all(room, masks_from(&mut masks[beside..], &rho_pp, first + A));
+        if T == 1 {
+            queue.run::<A>(room, None, &rho_pp, next_turns(), |i, v| keep(&mut masks, i, v));
+        }
     }
     Err(Error::AttemptsExhausted)
-}
-
-/// The hashes of the masks of attempts `first`, `first` + 1, …: at most two attempts of seven each.
-///
-/// In an array: of an iterator within an iterator the compiler compares counters before it asks whether there are any, and
-/// a branch on what was never written looks to `./dev ct` like a branch on a secret.
-fn masks_from<'a, P: ParameterSet>(
-    masks: &'a mut [MaskAhead<P>],
-    rho_pp: &'a [u8; 64],
-    first: usize,
-) -> impl Iterator<Item = Task<'a>> {
-    let mut tasks: [Task<'a>; 14] = core::array::from_fn(|_| Task::default());
-    let mut count = 0;
-    // 8 and 32: κ of attempt n is n·ℓ. At most 823·7, which fits 16 bits.
-    for (mask, n) in masks.iter_mut().zip(first..) {
-        for (place, task) in tasks[count..].iter_mut().zip(mask.expand(rho_pp, n as u16 * P::L as u16)) {
-            *place = task;
-        }
-        count += P::L;
-    }
-    tasks.into_iter().take(count)
 }

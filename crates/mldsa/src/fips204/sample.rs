@@ -5,7 +5,7 @@ use super::params::{Params, Q};
 use super::ring::{NttPoly, Poly};
 use crate::backend::{Coeffs, Room};
 use crate::ct::Wiped;
-use crate::keccak::{Guest, Shake, Sponge, States, Task, Width, squeeze_beside};
+use crate::keccak::{Guest, STREAM, Shake, Sponge, States, Width, squeeze_beside};
 
 /// Bytes in a block of SHAKE128, which G is.
 pub(crate) const G_BLOCK: usize = 168;
@@ -14,7 +14,9 @@ const H_BLOCK: usize = 136;
 
 /// Entries of Â, at most.
 const ENTRIES_MAX: usize = 56;
-/// Blocks that hold a polynomial of y: 640 bytes.
+/// Bytes of a polynomial of y, at most.
+const MASK_MAX: usize = 640;
+/// Blocks that hold one.
 const MASK_BLOCKS: usize = 5;
 
 /// Calls `$f::<N>` with the least N of 1, 4, 8 that the room has and that takes all of `$left`, or with the greatest;
@@ -106,11 +108,12 @@ pub(crate) fn expand_a_beside<P: Params>(
         seed[32..].copy_from_slice(&[s as u8, r as u8]);
         seed
     };
-    let (mut filled, mut row) = ([0; ENTRIES_MAX], 0);
+    let (mut filled, mut row) = ([0u16; ENTRIES_MAX], 0);
     // Algorithm 30, RejNTTPoly, for the entry whose bytes are there.
     let sample = |entry: usize, bytes: &[u8], hash: &mut Guest| {
         let (r, s) = place(entry);
-        filled[entry] = room.reject_uniform(bytes, &mut a_hat.as_mut()[r].as_mut()[s].0, filled[entry]);
+        let out = &mut a_hat.as_mut()[r].as_mut()[s].0;
+        filled[entry] = room.reject_uniform(bytes, out, filled[entry].into()) as u16;
         while row < P::K && filled[P::L * row..P::L * (row + 1)].iter().all(|&filled| filled == 256) {
             each_row(a_hat.as_ref()[row].as_ref(), hash);
             row += 1;
@@ -258,31 +261,22 @@ fn mask_seed(rho_pp: &[u8; 64], counter: u16, seed: &mut [u8; 66]) {
     seed[64..].copy_from_slice(&counter.to_le_bytes());
 }
 
-/// y of an attempt to come: what it is sampled from, and its bytes before they are unpacked. Wiped on drop.
-pub(crate) struct MaskAhead<P: Params> {
-    seeds: Wiped<P::L_<[u8; 66]>>,
-    v: Wiped<P::L_<[u8; 640]>>,
-}
+/// y of an attempt to come: its bytes before they are unpacked. Wiped on drop.
+pub(crate) struct MaskAhead<P: Params>(Wiped<P::L_<[u8; MASK_MAX]>>);
 
 impl<P: Params> MaskAhead<P> {
     /// Zeros, to be written over.
-    pub(crate) const BLANK: Self = MaskAhead { seeds: Wiped::ZERO, v: Wiped::ZERO };
+    pub(crate) const BLANK: Self = MaskAhead(Wiped::ZERO);
 
-    /// The hashes of ExpandMask(ρ'', κ).
-    pub(crate) fn expand(&mut self, rho_pp: &[u8; 64], kappa: u16) -> impl Iterator<Item = Task<'_>> {
-        for (seed, counter) in self.seeds.as_mut().iter_mut().zip(kappa..) {
-            mask_seed(rho_pp, counter, seed);
-        }
-        self.seeds.as_ref().iter().zip(self.v.as_mut()).map(|(seed, v)| Task {
-            input: seed,
-            out: &mut v[..32 * P::Z_BITS as usize],
-            again: &mut [],
-        })
+    /// Takes the bytes of y[r]: SHAKE256 of ρ'' || κ + r.
+    /// FIPS 204, Algorithm 34, ExpandMask.
+    pub(crate) fn take(&mut self, r: usize, v: &[u8; STREAM]) {
+        self.0.as_mut()[r].copy_from_slice(&v[..MASK_MAX]);
     }
 
-    /// y, when the hashes are done.
+    /// y, when all of its bytes are there.
     pub(crate) fn unpack(&self, room: Room, y: &mut P::L_<Poly>) {
-        for (v, y) in self.v.as_ref().iter().zip(y.as_mut()) {
+        for (v, y) in self.0.as_ref().iter().zip(y.as_mut()) {
             room.bit_unpack(P::Z_BITS, P::GAMMA1, &v[..32 * P::Z_BITS as usize], &mut y.0);
         }
     }

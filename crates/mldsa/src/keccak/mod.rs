@@ -13,7 +13,7 @@ pub(crate) use guest::Guest;
 #[cfg(armv7em)]
 pub(crate) use permutation::RC;
 pub(crate) use permutation::permute;
-pub(crate) use queue::{Task, hash_all};
+pub(crate) use queue::{Queue, STREAM, Span, Task};
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 pub(crate) use sponge::read_from;
 pub(crate) use sponge::{Shake, Sponge, Width, read};

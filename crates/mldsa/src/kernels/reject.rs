@@ -1,8 +1,11 @@
 //! Rejection sampling from a hash's output.
 
-use crate::backend::{Coeffs, Lanes, ONE_LANE, PACKED};
+use crate::backend::{Coeffs, Lanes, ONE_LANE, PACKED, wipe};
 use crate::ct::declassify;
 use crate::fips204::params::Q;
+
+/// Lanes with which the last numbers are taken together too. For sixteen they are as soon taken one by one.
+const EIGHT: usize = 8;
 
 /// Three bytes to a coefficient in [0, 2^23), read as 24 bits; the caller rejects what is not below q.
 /// FIPS 204, Algorithm 14, CoeffFromThreeBytes.
@@ -124,7 +127,7 @@ fn reject<V: Lanes, const BITS: u32>(
     reject_groups::<i32, BITS>(ONE_LANE, eta, &mut bytes, out, filled)
 }
 
-/// Reads numbers of `BITS` bits off `bytes`, group by group, while N places are left.
+/// Reads numbers of `BITS` bits off `bytes`, group by group, while places are left.
 #[inline(always)]
 fn reject_groups<V: Lanes, const BITS: u32>(
     room: V::Room,
@@ -137,17 +140,39 @@ fn reject_groups<V: Lanes, const BITS: u32>(
     let limit = V::splat(room, if BITS == 24 { Q } else { half_bytes_below(eta) });
     while let Some((group, rest)) = bytes.split_at_checked((V::N * V::GROUP * BITS as usize) >> 3) {
         for &b in V::unpack::<BITS>(room, group).as_ref() {
-            let Some(places) = out.get_mut(filled..filled + V::N) else { return filled };
-            if BITS == 24 {
-                let coeff = coeff_from_three_bytes(room, b);
-                filled += coeff.keep_below(coeff, limit, places);
-            } else {
-                // The key is compared and dropped. It shows which half bytes were taken, and that one is taken says nothing
-                // of which of those that are taken it is.
-                filled += coeff_from_half_byte(room, eta, b).keep_below(declassify(b), limit, places);
-            }
+            let Some(places) = out.get_mut(filled..filled + V::N) else {
+                // The last numbers, of which there is not a place for each.
+                let left = &mut out[filled..];
+                if left.is_empty() || V::N > EIGHT {
+                    return filled;
+                }
+                let mut last = [0; EIGHT];
+                let kept = keep::<V, BITS>(room, eta, b, limit, &mut last[..V::N]);
+                for (place, x) in left.iter_mut().zip(&last[..kept]) {
+                    *place = *x;
+                    filled += 1;
+                }
+                if BITS != 24 {
+                    wipe(&mut last);
+                }
+                continue;
+            };
+            filled += keep::<V, BITS>(room, eta, b, limit, places);
         }
         *bytes = rest;
     }
     filled
+}
+
+/// The coefficients of those numbers that are not rejected, one after the other; returns how many.
+#[inline(always)]
+fn keep<V: Lanes, const BITS: u32>(room: V::Room, eta: i32, b: V, limit: V, places: &mut [i32]) -> usize {
+    if BITS == 24 {
+        let coeff = coeff_from_three_bytes(room, b);
+        coeff.keep_below(coeff, limit, places)
+    } else {
+        // The key is compared and dropped. It shows which half bytes were taken, and that one is taken says nothing
+        // of which of those that are taken it is.
+        coeff_from_half_byte(room, eta, b).keep_below(declassify(b), limit, places)
+    }
 }

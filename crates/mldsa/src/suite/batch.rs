@@ -9,7 +9,7 @@ use crate::fips204::flight::{Order, sign_orders};
 use crate::fips204::params::{HALF_Q, MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, Q};
 use crate::fips204::ring::{NttPoly, Poly};
 use crate::fips204::sample::expand_a_beside;
-use crate::keccak::{self, Guest, Shake, Sponge, hash_all};
+use crate::keccak::{self, Guest, Queue, STREAM, Shake, Span, Sponge, States, Width};
 use crate::{
     CpuEngine, Engine, ExpandedSigningKey, KeygenJob, Mu, ParameterSet, SignJob, Signature, SigningKey,
     VerifyJob,
@@ -268,37 +268,77 @@ fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
     level::<MlDsa87>();
 }
 
-/// Tasks of every length side by side, more than there are states, with and without a second hash of the first's output.
+/// Tasks of every length side by side, with and without a second hash of the first's output, and streams that go on beside
+/// them from call to call: all are what they are alone, and there when they are needed.
 #[test]
 fn hashes_of_different_lengths_side_by_side_are_those_alone() {
-    let input: Vec<u8> = (0..600u32).map(|i| (i * 7 + i / 9) as u8).collect();
-    let lengths = [0, 1, 7, 8, 66, 127, 128, 135, 136, 137, 143, 144, 271, 272, 273, 599];
-    let outputs = [1, 32, 48, 64, 135, 136, 137, 272, 576, 640];
     each_room(|room| {
         for seed in 0..40 {
-            let mut chance = Chance::new(seed);
-            let mut pick = |from: &[usize]| from[chance.next() as usize % from.len()];
-            let shapes: Vec<_> =
-                (0..19).map(|_| (pick(&lengths), pick(&outputs), pick(&[0, 0, 0, 1, 136, 300]))).collect();
-            let mut made: Vec<_> =
-                shapes.iter().map(|(_, out, again)| (std::vec![0; *out], std::vec![0; *again])).collect();
-            let tasks = shapes.iter().zip(&mut made).map(|((len, ..), (out, again))| keccak::Task {
-                input: &input[600 - len..],
-                out,
-                again,
-            });
-            hash_all(room, tasks);
-            for ((len, out, again), made) in shapes.iter().zip(&made) {
-                let alone = |input: &[u8], len: usize| {
-                    let mut ctx = Shake::shake256(room);
-                    ctx.absorb([input]);
-                    let mut out = std::vec![0; len];
-                    ctx.squeeze([&mut out]);
-                    out
-                };
-                assert_eq!(made.0, alone(&input[600 - len..], *out), "{} {len} to {out}", room.name());
-                assert_eq!(made.1, alone(&made.0, *again), "{} {len} to {out}, again {again}", room.name());
+            match room.width() {
+                8 => calls::<2, 8>(room, seed),
+                4 => calls::<1, 4>(room, seed),
+                _ => calls::<1, 1>(room, seed),
             }
         }
     });
+
+    fn calls<const A: usize, const N: usize>(room: Room, seed: u64)
+    where
+        States<N>: Width<N>,
+    {
+        let input: Vec<u8> = (0..600u32).map(|i| (i * 7 + i / 9) as u8).collect();
+        let lengths = [0, 1, 7, 8, 66, 127, 128, 135, 136, 137, 143, 144, 271, 272, 273, 599];
+        let outputs = [1, 32, 48, 64, 135, 136, 137, 272, 576, 640];
+        let prefix: &[u8; 64] = input.first_chunk().expect("600 bytes");
+        let alone = |inputs: &[&[u8]], len: usize| {
+            let mut ctx = Shake::shake256(room);
+            inputs.iter().for_each(|input| ctx.absorb([input]));
+            let mut out = std::vec![0; len];
+            ctx.squeeze([&mut out]);
+            out
+        };
+        let mut chance = Chance::new(seed);
+        let mut pick = |from: &[usize]| from[chance.next() as usize % from.len()];
+        let (mut queue, mut needed, mut allowed) = (Queue::<N>::EMPTY, 0, 0);
+        let mut taken = Vec::new();
+        for call in 0..12 {
+            // In a room of one state either tasks or streams.
+            let tasks = pick(&[0, 1, 1]) == 1;
+            needed += if tasks && N == A { 0 } else { pick(&[0, 1, 5, 10, 14]) };
+            // One that was allowed once goes on.
+            allowed = allowed.max(needed + if N == A { 0 } else { pick(&[0, 1, 5, 10, 14]) });
+            let shapes: [_; A] =
+                core::array::from_fn(|_| (pick(&lengths), pick(&outputs), pick(&[0, 0, 0, 1, 136, 300])));
+            let mut made = shapes.map(|(_, out, again)| (std::vec![0; out], std::vec![0; again]));
+            let mut places = made.iter_mut().zip(shapes);
+            let tasks = tasks.then(|| {
+                core::array::from_fn::<_, A, _>(|_| {
+                    let ((out, again), (len, ..)) = places.next().expect("A of them");
+                    keccak::Task { input: &input[600 - len..], out, again }
+                })
+            });
+            let with_tasks = tasks.is_some();
+            queue.run(room, tasks, prefix, Span { needed, allowed }, |i, v| {
+                assert!(i < allowed, "{} call {call}: stream {i}", room.name());
+                taken.push((i, v.to_vec()));
+            });
+            for ((len, out, again), made) in shapes.iter().zip(&made).filter(|_| with_tasks) {
+                let input = &input[600 - len..];
+                assert_eq!(made.0, alone(&[input], *out), "{} {len} to {out}", room.name());
+                assert_eq!(
+                    made.1,
+                    alone(&[&made.0], *again),
+                    "{} {len} to {out}, again {again}",
+                    room.name()
+                );
+            }
+            for i in 0..needed {
+                let times = taken.iter().filter(|(taken, _)| *taken == i).count();
+                assert_eq!(times, 1, "{} call {call}: stream {i}", room.name());
+            }
+        }
+        for (i, v) in taken {
+            assert_eq!(v, alone(&[prefix, &(i as u16).to_le_bytes()], STREAM), "{} stream {i}", room.name());
+        }
+    }
 }

@@ -8,6 +8,34 @@ use super::time;
 use crate::der::{self, Reader, Tag};
 
 /// The attributes of one signer, as they were signed.
+///
+/// ```
+/// use sealstone_pki::cms::{Policy, Signer, Signing, Trust, Unverified};
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// let signer = Signer::new(&alice, &alice_key)?.signing_time(1_800_000_000);
+/// let message = Signing::new(signer).attached(b"the harbour at nine")?;
+///
+/// let verified = Unverified::from_der(&message)?.verify(Trust::Certificates(&[alice]), Policy::All)?;
+/// let attributes = verified.signers()[0].attributes().expect("they are there unless left out");
+/// assert_eq!(attributes.signing_time(), Some(1_800_000_000));
+/// assert_eq!(attributes.message_digest().len(), 64); // SHA-512
+/// assert!(attributes.protects_algorithms());
+/// assert!(attributes.others().is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignedAttributes {
     /// DER of the SET OF, with its universal tag: what is signed (RFC 5652 §5.4).

@@ -21,6 +21,15 @@ const IV_LEN: usize = 16;
 pub(super) const TAG_LEN: usize = 16;
 
 /// What encrypts the content.
+///
+/// ```
+/// use sealstone_pki::cms::Cipher;
+///
+/// assert_eq!(Cipher::Aes256Gcm.name(), "AES-256-GCM");
+/// assert_eq!(Cipher::Aes256Gcm.key_len(), 32);
+/// assert!(Cipher::Aes256Gcm.is_authenticated());
+/// assert!(!Cipher::Aes256Cbc.is_authenticated());
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Cipher {
     /// AES-128 in CBC: secret, and not authenticated. For reading.

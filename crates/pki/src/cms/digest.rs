@@ -12,6 +12,16 @@ const HASHES: [u8; 8] = [0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02];
 const NULL: Tag = Tag { byte: 0x05, name: "NULL" };
 
 /// A digest of 256 bits or more.
+///
+/// ```
+/// use sealstone_mldsa::Level;
+/// use sealstone_pki::cms::DigestAlgorithm;
+///
+/// let digest = DigestAlgorithm::by_name("SHA-384").expect("it is one of the eight");
+/// assert_eq!(digest.name(), "SHA-384");
+/// assert!(digest.is_enough_for(Level::MlDsa65) && !digest.is_enough_for(Level::MlDsa87));
+/// assert!(Level::ALL.into_iter().all(|level| DigestAlgorithm::Sha512.is_enough_for(level)));
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum DigestAlgorithm {
     /// SHA-256 (RFC 5754 §2.2).

@@ -14,6 +14,51 @@ use crate::ml_kem::EncapsulationKey;
 use crate::x509::{Certificate, KeyUsage, subject_key_id};
 
 /// Someone who will be able to read a message: a holder of an ML-KEM key.
+///
+/// ```
+/// use sealstone_mldsa::OsRandom;
+/// use sealstone_pki::cms::{Accept, Cipher, Encrypted, Recipient, encrypt};
+/// use sealstone_pki::ml_kem::{DecapsulationKey, MlKem};
+/// use sealstone_pki::x509::{CertificateBuilder, KeyUsage, Profile, Serial};
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
+/// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+/// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+/// # let root = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::authority(None),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=Example Root".parse()?,
+/// # }.self_sign(&root_key)?;
+/// // Bob's key is certified for encryption and nothing else.
+/// let bob = DecapsulationKey::generate(MlKem::MlKem768, &mut OsRandom)?;
+/// let certificate = CertificateBuilder {
+///     not_after: 1_900_000_000,
+///     not_before: 1_800_000_000,
+///     profile: Profile { key_usage: Some(KeyUsage::KEY_ENCIPHERMENT), ..Profile::end_entity() },
+///     serial: Serial::random(&mut OsRandom)?,
+///     subject: "CN=bob".parse()?,
+/// }
+/// .issue(&bob.encapsulation_key().to_der(), &root, &root_key)?;
+///
+/// // One message for Bob and for a key without a certificate.
+/// let archive = DecapsulationKey::generate(MlKem::MlKem1024, &mut OsRandom)?;
+/// let recipients = [Recipient::certificate(&certificate)?, Recipient::key(&archive.encapsulation_key())?];
+/// let message = encrypt(b"the harbour at nine", &recipients, Cipher::Aes256Gcm, &mut OsRandom)?;
+///
+/// let message = Encrypted::from_der(&message)?;
+/// let opened = message.decrypt(&bob, Some(&certificate), Accept::Authenticated)?;
+/// assert_eq!(opened.content(), b"the harbour at nine");
+/// assert_eq!(message.decrypt(&archive, None, Accept::Authenticated)?.content(), opened.content());
+///
+/// // A certificate that is for signatures is not encrypted to.
+/// assert!(Recipient::certificate(&root).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Recipient {
     /// RecipientIdentifier in DER.

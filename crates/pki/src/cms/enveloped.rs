@@ -33,6 +33,37 @@ pub enum Accept {
 }
 
 /// An encrypted message that has been taken apart.
+///
+/// ```
+/// use sealstone_mldsa::OsRandom;
+/// use sealstone_pki::cms::{self, Accept, Cipher, Encrypted, Error, RecipientInfo};
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `bob`: Bob's key of ML-KEM-768.
+/// # let bob = sealstone_pki::ml_kem::DecapsulationKey::generate(
+/// #     sealstone_pki::ml_kem::MlKem::MlKem768, &mut sealstone_mldsa::OsRandom)?;
+/// let to_bob = cms::Recipient::key(&bob.encapsulation_key())?;
+/// let text = cms::to_pem(&cms::encrypt(b"the harbour at nine", &[to_bob], Cipher::Aes256Gcm, &mut OsRandom)?);
+///
+/// // What anybody can see.
+/// let message = Encrypted::from_pem(&text)?;
+/// assert_eq!(message.cipher(), Cipher::Aes256Gcm);
+/// assert_eq!(message.encrypted_len(), 19);
+/// assert_eq!(message.content_type(), "1.2.840.113549.1.7.1");
+/// assert!(matches!(message.recipients(), [RecipientInfo::Kem(_)]));
+///
+/// // What Bob can read.
+/// let opened = message.decrypt(&bob, None, Accept::Authenticated)?;
+/// assert_eq!(opened.content(), b"the harbour at nine");
+/// assert_eq!(opened.content_type(), "1.2.840.113549.1.7.1");
+/// assert!(opened.is_authenticated());
+///
+/// // Another key of the same kind opens nothing, and learns no reason.
+/// # let eve = sealstone_pki::ml_kem::DecapsulationKey::generate(bob.algorithm(), &mut OsRandom)?;
+/// assert_eq!(message.decrypt(&eve, None, Accept::Authenticated).err(), Some(Error::Decryption));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Encrypted {
     attributes: Option<Vec<u8>>,
     chosen: Chosen,

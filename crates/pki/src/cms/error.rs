@@ -157,6 +157,24 @@ pub enum Error {
 
 impl Error {
     /// What the reader of the message could do, where that is known.
+    ///
+    /// ```
+    /// use sealstone_mldsa::OsRandom;
+    /// use sealstone_pki::cms::{self, Accept, Cipher, Encrypted, Error};
+    ///
+    /// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+    /// // `bob`: Bob's key of ML-KEM-768.
+    /// # let bob = sealstone_pki::ml_kem::DecapsulationKey::generate(
+    /// #     sealstone_pki::ml_kem::MlKem::MlKem768, &mut sealstone_mldsa::OsRandom)?;
+    /// let to_bob = cms::Recipient::key(&bob.encapsulation_key())?;
+    /// let message = cms::encrypt(b"the harbour at nine", &[to_bob], Cipher::Aes256Cbc, &mut OsRandom)?;
+    /// let refused = Encrypted::from_der(&message)?.decrypt(&bob, None, Accept::Authenticated);
+    /// let error = refused.expect_err("CBC shows no change");
+    /// assert_eq!(error, Error::Unauthenticated);
+    /// assert!(error.hint().is_some_and(|hint| hint.contains("ask for AuthEnvelopedData")));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::CertificateAmbiguous { .. } | Self::CertificateMissing { .. } => {

@@ -37,6 +37,28 @@ pub enum RecipientInfo {
 }
 
 /// Who holds an ML-KEM key, and what was wrapped for it.
+///
+/// ```
+/// use sealstone_mldsa::OsRandom;
+/// use sealstone_pki::cms::{self, Cipher, Identifier, RecipientInfo};
+/// use sealstone_pki::ml_kem::MlKem;
+/// use sealstone_pki::x509::subject_key_id;
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `bob`: Bob's key of ML-KEM-768.
+/// # let bob = sealstone_pki::ml_kem::DecapsulationKey::generate(
+/// #     sealstone_pki::ml_kem::MlKem::MlKem768, &mut sealstone_mldsa::OsRandom)?;
+/// let key = bob.encapsulation_key();
+/// let message = cms::encrypt(b"nine", &[cms::Recipient::key(&key)?], Cipher::Aes256Gcm, &mut OsRandom)?;
+///
+/// // Which of my keys is it for?
+/// let message = cms::Encrypted::from_der(&message)?;
+/// let [RecipientInfo::Kem(recipient)] = message.recipients() else { panic!("one, with ML-KEM") };
+/// assert_eq!(recipient.algorithm(), MlKem::MlKem768);
+/// assert_eq!(recipient.identifier(), &Identifier::KeyId(subject_key_id(&key.to_der())?.to_vec()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct KemRecipient {
     id: Identifier,

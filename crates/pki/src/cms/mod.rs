@@ -63,6 +63,32 @@ pub const MAX_RECIPIENTS: usize = 256;
 const EXPLICIT: Tag = Tag { byte: 0xa0, name: "the content in [0]" };
 
 /// A message of one of the kinds that are read here.
+///
+/// ```
+/// use sealstone_pki::cms::{self, Message, Signer, Signing};
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// let message = Signing::new(Signer::new(&alice, &alice_key)?).attached(b"the harbour at nine")?;
+/// let read = Message::from_pem(&cms::to_pem(&message))?;
+/// assert_eq!(read.kind(), "a signed message");
+/// match Message::from_der(&message)? {
+///     Message::Signed(signed) => assert_eq!(signed.content_len(), Some(19)),
+///     other => panic!("{} came", other.kind()),
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[non_exhaustive]
 #[derive(Debug)]
 pub enum Message {

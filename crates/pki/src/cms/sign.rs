@@ -19,6 +19,38 @@ const CRLS: Tag = Tag { byte: 0xa1, name: "revocation lists in [1]" };
 const SIGNED_ATTRIBUTES: Tag = Tag { byte: 0xa0, name: "signed attributes in [0]" };
 
 /// Someone who signs: a certificate and its key, with signed attributes unless they are left out.
+///
+/// ```
+/// use sealstone_pki::cms::{DigestAlgorithm, Error, Identifier, Signer, Signing, Unverified};
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// let signer = Signer::new(&alice, &alice_key)?
+///     .digest(DigestAlgorithm::Sha3_256)?
+///     .signing_time(1_800_000_000)
+///     .by_key_id();
+/// let message = Unverified::from_der(&Signing::new(signer.clone()).attached(b"the harbour at nine")?)?;
+/// assert!(matches!(message.signers()[0].identifier(), Identifier::KeyId(_)));
+/// assert_eq!(message.signers()[0].digest()?, DigestAlgorithm::Sha3_256);
+///
+/// // Without attributes it is the content itself that is signed, and the digest is SHA-512 or none.
+/// assert_eq!(signer.without_attributes().err(), Some(Error::DigestFixed { found: "SHA3-256" }));
+/// let plain = Signer::new(&alice, &alice_key)?.without_attributes()?;
+/// let message = Unverified::from_der(&Signing::new(plain).attached(b"the harbour at nine")?)?;
+/// assert!(message.signers()[0].attributes().is_none());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Signer<'k> {
     algorithm: SignatureAlgorithm,
@@ -127,6 +159,71 @@ fn content_of(value: &[u8]) -> &[u8] {
 }
 
 /// A signed message in the making.
+///
+/// ```
+/// use sealstone_pki::cms::{Policy, Signer, Signing, Trust, Unverified};
+/// use sealstone_pki::der;
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// // `root` and `root_key`: an authority's certificate and its key.
+/// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+/// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+/// # let root = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::authority(None),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=Example Root".parse()?,
+/// # }.self_sign(&root_key)?;
+/// // `bob` and `bob_key`: another certificate for signatures and its key.
+/// # let bob_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[8; 32], None)?;
+/// # let bob_key = sealstone_pki::sign::SigningKey::from_info(&bob_key)?;
+/// # let bob = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=bob".parse()?,
+/// # }.self_sign(&bob_key)?;
+/// # let list = sealstone_pki::x509::CrlBuilder {
+/// #     next_update: 1_800_600_000, number: 1, revoked: Default::default(), this_update: 1_800_000_000,
+/// # }.sign(&root, &root_key)?;
+/// // `list`: the authority's revocation list.
+/// // Two signers, and what a reader needs to look at them: a certificate and a revocation list beside their own.
+/// let message = Signing::new(Signer::new(&alice, &alice_key)?)
+///     .signer(Signer::new(&bob, &bob_key)?)
+///     .certificate(&root)
+///     .crl(list.der())
+///     .attached(b"the harbour at nine")?;
+/// let message = Unverified::from_der(&message)?;
+/// assert_eq!((message.signers().len(), message.certificates().len(), message.crls().len()), (2, 3, 1));
+///
+/// // Small: the reader has the certificate. And not plain data but a type of its own.
+/// let kind = der::undotted("1.3.6.1.4.1.32473.7").expect("digits and dots");
+/// let small = Signing::new(Signer::new(&alice, &alice_key)?)
+///     .without_certificates()
+///     .content_type(&kind)
+///     .attached(b"the harbour at nine")?;
+/// let small = Unverified::from_der(&small)?;
+/// assert_eq!(small.content_type(), "1.3.6.1.4.1.32473.7");
+/// assert!(small.certificates().is_empty());
+/// small.verify(Trust::Certificates(&[alice]), Policy::All)?;
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Signing<'k> {
     certificates: Vec<Vec<u8>>,
@@ -226,6 +323,39 @@ impl<'k> Signing<'k> {
 
 /// A message that waits for its content, which is read once, in constant memory; only without signed attributes and
 /// with another algorithm than ML-DSA it is held, and must then have at most [`MAX_MESSAGE`] bytes.
+///
+/// ```
+/// use sealstone_pki::cms::{Policy, Signer, Signing, Trust, Unverified};
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// # let pieces = [b"the harbour ".as_slice(), b"at nine"];
+/// // A signature in a file of its own, beside a file of any size.
+/// let signing = Signing::new(Signer::new(&alice, &alice_key)?);
+/// let mut stream = signing.detached()?;
+/// for piece in pieces {
+///     stream.update(piece)?;
+/// }
+/// let signature = stream.finish()?;
+/// assert!(Unverified::from_der(&signature)?.is_detached());
+///
+/// let mut check = Unverified::from_der(&signature)?.over(Trust::Certificates(&[alice]), Policy::All)?;
+/// check.update(b"the harbour at nine")?;
+/// let verified = check.finish()?;
+/// assert_eq!(verified.content(), None); // it is the caller who has it
+/// # Ok(())
+/// # }
+/// ```
 pub struct Stream<'s, 'k> {
     digests: Vec<(DigestAlgorithm, PreHasher)>,
     signing: &'s Signing<'k>,

@@ -32,6 +32,41 @@ const MAX_ISSUER: usize = 65_536;
 /// A SignedData that has been taken apart, and of which nothing is known: no signature has been checked.
 ///
 /// The content is not shown before one is.
+///
+/// ```
+/// use sealstone_pki::cms::{self, Policy, Signer, Signing, Trust, Unverified};
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// let signing = Signing::new(Signer::new(&alice, &alice_key)?);
+/// let text = cms::to_pem(&signing.attached(b"the harbour at nine")?);
+///
+/// // What it says of itself, before anything is known: good for showing, and for finding certificates.
+/// let message = Unverified::from_pem(&text)?;
+/// assert!(!message.is_detached());
+/// assert_eq!(message.content_type(), "1.2.840.113549.1.7.1");
+/// assert_eq!(message.content_len(), Some(19));
+/// assert_eq!(message.certificates()[0].subject().common_name(), Some("alice"));
+/// assert_eq!((message.crls().len(), message.signers().len()), (0, 1));
+///
+/// // A message without certificates is checked with those at hand.
+/// let bare = Unverified::from_der(&signing.without_certificates().attached(b"the harbour at nine")?)?;
+/// let known = [alice];
+/// let verified = bare.with_certificates(&known).verify(Trust::Certificates(&known), Policy::All)?;
+/// assert_eq!(verified.content(), Some(b"the harbour at nine".as_slice()));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Unverified {
     pub(super) content_type: Vec<u8>,
     pub(super) content: Option<Vec<u8>>,
@@ -41,6 +76,33 @@ pub struct Unverified {
 }
 
 /// Who signed, and how, by its own account.
+///
+/// ```
+/// use sealstone_pki::cms::{DigestAlgorithm, Signer, Signing, Unverified};
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// let message = Signing::new(Signer::new(&alice, &alice_key)?).attached(b"the harbour at nine")?;
+/// let message = Unverified::from_der(&message)?;
+/// let signer = &message.signers()[0];
+/// assert!(signer.identifier().fits(&alice));
+/// assert_eq!(signer.algorithm()?.name(), "ML-DSA-44");
+/// assert_eq!(signer.digest()?, DigestAlgorithm::Sha512);
+/// assert!(signer.attributes().is_some());
+/// assert!(signer.unsigned_attributes().is_empty());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct SignerInfo {
     pub(super) id: Identifier,
@@ -52,6 +114,40 @@ pub struct SignerInfo {
 }
 
 /// How a signer or a recipient is named (RFC 5652 §5.3, §6.2.1).
+///
+/// ```
+/// use sealstone_pki::cms::Identifier;
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// // `root` and `root_key`: an authority's certificate and its key.
+/// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+/// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+/// # let root = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::authority(None),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=Example Root".parse()?,
+/// # }.self_sign(&root_key)?;
+/// let issuer = alice.issuer().clone();
+/// let id = Identifier::IssuerAndSerial { issuer, serial: alice.serial().to_vec() };
+/// assert!(id.fits(&alice) && !id.fits(&root));
+/// assert!(id.to_string().ends_with(" of CN=alice"));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Identifier {
     /// By who issued its certificate, and the content of the certificate's serial number.

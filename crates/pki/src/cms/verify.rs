@@ -42,6 +42,53 @@ pub enum Policy {
 }
 
 /// A message whose signatures have been checked.
+///
+/// ```
+/// use sealstone_pki::cms::{Error, Policy, Signer, Signing, Trust, Unverified};
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// // `eve` and `eve_key`: another certificate for signatures and its key.
+/// # let eve_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[8; 32], None)?;
+/// # let eve_key = sealstone_pki::sign::SigningKey::from_info(&eve_key)?;
+/// # let eve = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=eve".parse()?,
+/// # }.self_sign(&eve_key)?;
+/// let message = Signing::new(Signer::new(&alice, &alice_key)?)
+///     .signer(Signer::new(&eve, &eve_key)?)
+///     .attached(b"the harbour at nine")?;
+///
+/// // Nobody knows Eve. If all must be trusted, the message is refused; if one is enough, Eve does not count.
+/// let trusted = [alice];
+/// let all = Unverified::from_der(&message)?.verify(Trust::Certificates(&trusted), Policy::All);
+/// assert!(matches!(all, Err(Error::Untrusted { .. })));
+/// let verified = Unverified::from_der(&message)?.verify(Trust::Certificates(&trusted), Policy::Any)?;
+/// assert_eq!((verified.signers().len(), verified.refused().len()), (1, 1));
+/// let (who, why) = &verified.refused()[0];
+/// assert!(who.fits(&eve) && matches!(why, Error::Untrusted { .. }));
+///
+/// assert_eq!(verified.content_type(), "1.2.840.113549.1.7.1");
+/// assert!(verified.crls().is_empty());
+/// assert_eq!(verified.content(), Some(b"the harbour at nine".as_slice()));
+/// assert_eq!(verified.into_content(), Some(b"the harbour at nine".to_vec()));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Verified {
     content: Option<Vec<u8>>,
     content_type: Vec<u8>,
@@ -51,6 +98,57 @@ pub struct Verified {
 }
 
 /// Someone who is trusted and did sign.
+///
+/// ```
+/// use sealstone_mldsa::Level;
+/// use sealstone_pki::{Certificate, SignatureAlgorithm};
+/// use sealstone_pki::cms::{DigestAlgorithm, Policy, Signer, Signing, Trust, Unverified};
+/// use sealstone_pki::x509::path;
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
+/// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+/// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+/// # let root = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::authority(None),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=Example Root".parse()?,
+/// # }.self_sign(&root_key)?;
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.issue(&sealstone_pki::spki::to_der(alice_key.public()), &root, &root_key)?;
+/// let message = Signing::new(Signer::new(&alice, &alice_key)?).attached(b"the harbour at nine")?;
+///
+/// // Trusted is who has a certificate of this root, now.
+/// let anchors = [root];
+/// let follow = |certificate: &Certificate, between: &[Certificate]| {
+///     let mut policy = path::Policy::new(&anchors, 1_800_000_000);
+///     policy.intermediates = between;
+///     path::verify(certificate, &policy).map(|_| ())
+/// };
+/// let verified = Unverified::from_der(&message)?.verify(Trust::Chain(&follow), Policy::All)?;
+///
+/// let [signer] = verified.signers() else { panic!("one signer") };
+/// let certificate = signer.certificate().expect("a chain was followed");
+/// assert_eq!(certificate.subject().common_name(), Some("alice"));
+/// assert!(signer.identifier().fits(certificate));
+/// assert_eq!(signer.algorithm(), SignatureAlgorithm::MlDsa(Level::MlDsa44));
+/// assert_eq!(signer.digest(), Some(DigestAlgorithm::Sha512));
+/// assert!(signer.attributes().is_some_and(|attributes| attributes.signing_time().is_none()));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct VerifiedSigner {
     algorithm: SignatureAlgorithm,
@@ -222,6 +320,42 @@ struct Candidate {
 
 /// A check that waits for the content. It is read once, in constant memory; only without signed attributes and with
 /// another algorithm than ML-DSA it is held, and must then have at most [`MAX_MESSAGE`] bytes.
+///
+/// ```
+/// use sealstone_pki::cms::{Error, Policy, Signer, Signing, Trust, Unverified};
+/// use sealstone_pki::sign::VerifyingKey;
+///
+/// # fn main() -> Result<(), sealstone_pki::cms::Error> {
+/// // `alice` and `alice_key`: a certificate for signatures and its key.
+/// # let alice_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+/// # let alice_key = sealstone_pki::sign::SigningKey::from_info(&alice_key)?;
+/// # let alice = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::end_entity(),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=alice".parse()?,
+/// # }.self_sign(&alice_key)?;
+/// # let signing = Signing::new(Signer::new(&alice, &alice_key)?);
+/// # let mut stream = signing.detached()?;
+/// # stream.update(b"the harbour at nine")?;
+/// # let signature = stream.finish()?;
+/// // Whose signatures count is said by keys here: certificates do not matter then.
+/// let keys = [VerifyingKey::from_info(alice_key.public())?];
+/// let mut check = Unverified::from_der(&signature)?.over(Trust::Keys(&keys), Policy::All)?;
+/// for piece in [b"the harbour ".as_slice(), b"at nine"] {
+///     check.update(piece)?;
+/// }
+/// assert!(check.finish()?.signers()[0].certificate().is_none());
+///
+/// // Other content was not signed.
+/// let mut check = Unverified::from_der(&signature)?.over(Trust::Keys(&keys), Policy::All)?;
+/// check.update(b"the harbour at ten")?;
+/// assert_eq!(check.finish().err(), Some(Error::ContentMismatch));
+/// # Ok(())
+/// # }
+/// ```
 pub struct Check {
     content_type: Vec<u8>,
     crls: Vec<Vec<u8>>,

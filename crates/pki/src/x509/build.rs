@@ -12,6 +12,21 @@ use crate::name::Name;
 use crate::sign::{Signer, VerifyingKey};
 
 /// A serial number: positive, at most 20 bytes (RFC 5280 §4.1.2.2).
+///
+/// ```
+/// use sealstone_pki::x509::Serial;
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let random = Serial::random(&mut sealstone_mldsa::OsRandom)?;
+/// assert_ne!(random, Serial::random(&mut sealstone_mldsa::OsRandom)?);
+///
+/// // For whoever numbers certificates another way.
+/// let counted = Serial::new(&1_000_u32.to_be_bytes())?;
+/// assert_eq!(counted, Serial::new(&[0x03, 0xe8])?);
+/// assert!(Serial::new(&[0]).is_err());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Serial(Vec<u8>);
 
@@ -46,6 +61,19 @@ impl Serial {
 /// A key's identifier by RFC 7093 §2, method 1: the leftmost 160 bits of SHA-256 of the key's bits, without the tag, the
 /// length and the number of unused bits of their BIT STRING.
 ///
+/// ```
+/// use sealstone_pki::{KeyAlgorithm, PublicKeyInfo, spki, x509};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let key = spki::to_der(&PublicKeyInfo::new(KeyAlgorithm::Ed25519, &[7; 32])?);
+/// let id = x509::subject_key_id(&key)?;
+/// // `head -c 32 /dev/zero | tr '\0' '\7' | sha256sum | head -c 8` prints 4bb06f8e.
+/// assert_eq!(id[..4], [0x4b, 0xb0, 0x6f, 0x8e]);
+/// assert!(x509::subject_key_id(b"no key").is_err());
+/// # Ok(())
+/// # }
+/// ```
+///
 /// # Errors
 /// For what is no SubjectPublicKeyInfo.
 pub fn subject_key_id(spki: &[u8]) -> Result<[u8; 20], Error> {
@@ -61,6 +89,48 @@ pub fn subject_key_id(spki: &[u8]) -> Result<[u8; 20], Error> {
 }
 
 /// A certificate to be.
+///
+/// ```
+/// use sealstone_pki::Error;
+/// use sealstone_pki::x509::{CertificateBuilder, Profile, Serial, subject_key_id};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // `root_key`: the key of an authority.
+/// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+/// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+/// // `service_key`: the key of a service.
+/// # let service_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[2; 32], None)?;
+/// # let service_key = sealstone_pki::sign::SigningKey::from_info(&service_key)?;
+/// let mut root = CertificateBuilder {
+///     not_after: 1_900_000_000,
+///     not_before: 1_800_000_000,
+///     profile: Profile::authority(Some(0)),
+///     serial: Serial::random(&mut sealstone_mldsa::OsRandom)?,
+///     subject: "CN=Example Root,O=Example".parse()?,
+/// };
+/// let root_certificate = root.self_sign(&root_key)?;
+///
+/// let service = CertificateBuilder {
+///     profile: Profile { alt_names: vec!["dns:billing.example.org".parse()?], ..Profile::end_entity() },
+///     serial: Serial::random(&mut sealstone_mldsa::OsRandom)?,
+///     subject: "CN=billing".parse()?,
+///     ..root.clone()
+/// };
+/// let spki = sealstone_pki::spki::to_der(service_key.public());
+/// let certificate = service.issue(&spki, &root_certificate, &root_key)?;
+/// assert_eq!(certificate.issuer(), root_certificate.subject());
+/// assert_eq!(certificate.subject_key_id(), Some(subject_key_id(&spki)?.as_slice()));
+///
+/// // With another key than that of the root's certificate nothing is signed in its name.
+/// assert!(matches!(service.issue(&spki, &root_certificate, &service_key), Err(Error::Issuer { .. })));
+/// // Neither is what no one would take.
+/// root.not_after = root.not_before - 1;
+/// assert!(matches!(root.self_sign(&root_key), Err(Error::Value { what: "a validity", .. })));
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct CertificateBuilder {
     /// The last second in which it is valid, counted from 1970.

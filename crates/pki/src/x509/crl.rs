@@ -18,6 +18,14 @@ const EXTENSIONS: Tag = Tag { byte: 0xa0, name: "extensions in [0]" };
 const ENUMERATED: Tag = Tag { byte: 0x0a, name: "an ENUMERATED" };
 
 /// Why a certificate was revoked, §5.3.1.
+///
+/// ```
+/// use sealstone_pki::x509::Reason;
+///
+/// assert_eq!(Reason::by_name("keycompromise"), Some(Reason::KeyCompromise));
+/// assert_eq!(Reason::KeyCompromise.name(), "keyCompromise");
+/// assert_eq!(Reason::by_name("stolen"), None);
+/// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Reason {
     /// unspecified (0), which is written by leaving it out.
@@ -113,6 +121,55 @@ pub struct Revoked {
 }
 
 /// A revocation list, taken apart.
+///
+/// ```
+/// use std::collections::BTreeMap;
+///
+/// use sealstone_pki::x509::{Crl, CrlBuilder, Reason, Revoked, oids};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
+/// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+/// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+/// # let root = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::authority(None),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=Example Root".parse()?,
+/// # }.self_sign(&root_key)?;
+/// let stolen = Revoked { date: 1_800_000_000, reason: Reason::KeyCompromise, unknown_critical: false };
+/// let list = CrlBuilder {
+///     next_update: 1_800_600_000,
+///     number: 7,
+///     revoked: BTreeMap::from([(vec![0x2a], stolen)]),
+///     this_update: 1_800_000_000,
+/// }
+/// .sign(&root, &root_key)?;
+///
+/// // Published as a file, and read by whoever wants to know.
+/// let list = Crl::from_pem(&list.to_pem())?;
+/// assert_eq!(Crl::from_der(list.der())?.der(), list.der());
+/// assert_eq!(list.issuer(), root.subject());
+/// assert_eq!(list.authority_key_id(), root.subject_key_id());
+/// assert_eq!(list.number(), Some([7].as_slice()));
+/// assert!(list.extensions().has(oids::CRL_NUMBER));
+/// assert_eq!((list.this_update(), list.next_update()), (1_800_000_000, Some(1_800_600_000)));
+///
+/// let key = sealstone_pki::sign::VerifyingKey::from_spki(root.public_key())?;
+/// assert_eq!(list.signature_algorithm()?.name(), "ML-DSA-44");
+/// list.verify_signature(&key)?;
+///
+/// assert_eq!(list.find(&[0x2a]).map(|entry| entry.reason), Some(Reason::KeyCompromise));
+/// assert!(list.find(root.serial()).is_none());
+/// assert_eq!(list.revoked().len(), 1);
+/// for (serial, entry) in list.revoked() {
+///     assert_eq!((serial, entry.date), ([0x2a].as_slice(), 1_800_000_000));
+/// }
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Crl {
     body: Signed,

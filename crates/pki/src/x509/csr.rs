@@ -13,6 +13,52 @@ const ATTRIBUTES: Tag = Tag { byte: 0xa0, name: "attributes in [0]" };
 const EXTENSION_REQUEST: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 14];
 
 /// A certificate request, taken apart.
+///
+/// ```
+/// use sealstone_pki::x509::{CertificateBuilder, Csr, Profile, Serial, oids};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
+/// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+/// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+/// # let root = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::authority(None),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=Example Root".parse()?,
+/// # }.self_sign(&root_key)?;
+/// // `service_key`: the key of a service.
+/// # let service_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[2; 32], None)?;
+/// # let service_key = sealstone_pki::sign::SigningKey::from_info(&service_key)?;
+/// // Whoever wants a certificate asks with the key that it shall be about.
+/// let wanted = Profile { alt_names: vec!["dns:billing.example.org".parse()?], ..Profile::end_entity() };
+/// let file = Csr::new(&"CN=billing".parse()?, &wanted, &service_key)?.to_pem();
+///
+/// // The authority looks at what is asked for, and grants what it thinks right.
+/// let request = Csr::from_pem(&file)?;
+/// assert_eq!(Csr::from_der(request.der())?.subject(), request.subject());
+/// assert_eq!(request.signature_algorithm()?.name(), "ML-DSA-44");
+/// request.verify()?;
+/// assert_eq!(request.subject().common_name(), Some("billing"));
+/// assert!(request.extensions().has(oids::SUBJECT_ALT_NAME));
+/// let asked = Profile::requested(request.extensions());
+/// assert_eq!(asked.alt_names, ["dns:billing.example.org".parse()?]);
+///
+/// let certificate = CertificateBuilder {
+///     not_after: 1_800_000_000 + 90 * 86_400,
+///     not_before: 1_800_000_000,
+///     profile: Profile { alt_names: asked.alt_names, ..Profile::end_entity() },
+///     serial: Serial::random(&mut sealstone_mldsa::OsRandom)?,
+///     subject: request.subject().clone(),
+/// }
+/// .issue(request.public_key(), &root, &root_key)?;
+/// assert_eq!(certificate.subject(), request.subject());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Csr {
     body: Signed,

@@ -11,6 +11,17 @@ use crate::error::Error;
 pub(crate) const BOOLEAN: Tag = Tag { byte: 0x01, name: "a BOOLEAN" };
 
 /// An object identifier.
+///
+/// ```
+/// use sealstone_pki::x509::{Oid, oids};
+///
+/// let purpose = Oid::parse("1.3.6.1.5.5.7.3.1").expect("digits and dots");
+/// assert_eq!(purpose.name(), Some("serverAuth"));
+/// assert_eq!(purpose.content(), oids::SERVER_AUTH);
+/// assert_eq!(purpose.to_string(), "1.3.6.1.5.5.7.3.1");
+/// assert_eq!(oids::ext_key_usage("serverAuth"), Some(purpose));
+/// assert_eq!(Oid::parse("1.3.06"), None);
+/// ```
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Oid(Vec<u8>);
 
@@ -144,6 +155,37 @@ pub struct Extension {
 }
 
 /// Extensions: those known here, and all as they stand.
+///
+/// ```
+/// use sealstone_pki::x509::{KeyUsage, oids};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
+/// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+/// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+/// # let root = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::authority(None),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=Example Root".parse()?,
+/// # }.self_sign(&root_key)?;
+/// let extensions = root.extensions();
+/// assert!(extensions.has(oids::BASIC_CONSTRAINTS) && extensions.is_critical(oids::BASIC_CONSTRAINTS));
+/// assert!(extensions.has(oids::SUBJECT_KEY_ID) && !extensions.is_critical(oids::SUBJECT_KEY_ID));
+/// assert!(!extensions.has(oids::EXT_KEY_USAGE));
+///
+/// // Those that are known here are taken apart.
+/// assert!(extensions.basic_constraints.is_some_and(|constraints| constraints.ca));
+/// assert!(extensions.key_usage.is_some_and(|usage| usage.has(KeyUsage::CRL_SIGN)));
+///
+/// // All of them, by name.
+/// let names: Vec<_> = extensions.all.iter().filter_map(|extension| extension.oid.name()).collect();
+/// assert_eq!(names, ["authorityKeyIdentifier", "subjectKeyIdentifier", "keyUsage", "basicConstraints"]);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Extensions {
     /// All, in their order.
@@ -178,6 +220,17 @@ pub struct AuthorityKeyId {
 }
 
 /// basicConstraints.
+///
+/// ```
+/// use sealstone_pki::x509::BasicConstraints;
+///
+/// // An authority with no other below it: SEQUENCE { TRUE, 0 }.
+/// let constraints = BasicConstraints { ca: true, path_len: Some(0) };
+/// assert_eq!(constraints.to_der(), [0x30, 6, 0x01, 1, 0xff, 0x02, 1, 0]);
+///
+/// // Who is no authority says nothing.
+/// assert_eq!(BasicConstraints::default().to_der(), [0x30, 0]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BasicConstraints {
     /// Whether it may sign certificates.

@@ -41,6 +41,22 @@ impl From<&GeneralName> for AltName {
 }
 
 /// A GeneralName.
+///
+/// ```
+/// use sealstone_pki::x509::GeneralName;
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// let name: GeneralName = "dns:billing.example.org".parse()?;
+/// assert_eq!(name, GeneralName::Dns("billing.example.org".into()));
+/// assert_eq!(name.to_string(), "dns:billing.example.org");
+/// assert_eq!(name.to_der()?[..2], [0x82, 19]);
+///
+/// let address: GeneralName = "ip:192.0.2.7".parse()?;
+/// assert_eq!(address.to_der()?, [0x87, 4, 192, 0, 2, 7]);
+/// assert!("billing.example.org".parse::<GeneralName>().is_err(), "of which form?");
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GeneralName {
     /// directoryName.
@@ -161,6 +177,21 @@ const FORMS: &str = "dns:, email:, ip:, uri: or dn: before it";
 const ADDRESS: &str = "one as 192.0.2.1 or 2001:db8::1, of a block with /24 behind it";
 
 /// The base of a GeneralSubtree.
+///
+/// ```
+/// use sealstone_pki::x509::{NameConstraints, Subtree};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // An authority for one domain and one network.
+/// let permitted: Vec<Subtree> = vec!["dns:example.org".parse()?, "ip:10.0.0.0/8".parse()?];
+/// assert_eq!(permitted[0], Subtree::Dns("example.org".into()));
+/// assert_eq!(permitted[1].to_string(), "ip:10.0.0.0/8");
+///
+/// let constraints = NameConstraints { permitted, excluded: vec!["dns:test.example.org".parse()?] };
+/// assert_eq!(constraints.to_der()?[0], 0x30);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subtree {
     /// Names that begin with these parts.

@@ -6,6 +6,22 @@ use crate::der::{self, Reader};
 use crate::error::Error;
 
 /// What a key may be used for: a set.
+///
+/// ```
+/// use sealstone_pki::x509::KeyUsage;
+///
+/// let usage = KeyUsage::KEY_CERT_SIGN.with(KeyUsage::CRL_SIGN);
+/// assert!(usage.has(KeyUsage::CRL_SIGN) && !usage.has(KeyUsage::DIGITAL_SIGNATURE));
+/// assert!(usage.names().eq(["keyCertSign", "cRLSign"]));
+/// assert_eq!(usage.to_string(), "keyCertSign, cRLSign");
+/// assert!(usage.is_for_signatures_only() && !usage.is_empty());
+///
+/// // From words, such as those of a command line.
+/// let words = ["digitalSignature", "keyEncipherment"];
+/// let usage = words.iter().filter_map(|word| KeyUsage::by_name(word)).fold(KeyUsage::default(), KeyUsage::with);
+/// assert!(!usage.is_for_signatures_only(), "no ML-DSA key may say so");
+/// assert_eq!(usage.to_der(), [0x03, 2, 5, 0b1010_0000]);
+/// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct KeyUsage(u16);
 

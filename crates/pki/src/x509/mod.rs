@@ -74,6 +74,66 @@ const ISSUER_UNIQUE_ID: Tag = Tag { byte: 0x81, name: "an issuer's id" };
 const SUBJECT_UNIQUE_ID: Tag = Tag { byte: 0x82, name: "a subject's id" };
 
 /// A certificate, taken apart.
+///
+/// ```
+/// use sealstone_pki::sign::VerifyingKey;
+/// use sealstone_pki::x509::{AltName, CertificateBuilder, KeyUsage, Profile, Serial, oids};
+/// use sealstone_pki::{Certificate, spki};
+///
+/// # fn main() -> Result<(), sealstone_pki::Error> {
+/// // `root` and `root_key`: an authority's certificate and its key.
+/// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+/// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+/// # let root = sealstone_pki::x509::CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_700_000_000,
+/// #     profile: sealstone_pki::x509::Profile::authority(None),
+/// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+/// #     subject: "CN=Example Root".parse()?,
+/// # }.self_sign(&root_key)?;
+/// // `service_key`: the key of a service.
+/// # let service_key = sealstone_pki::PrivateKeyInfo::new(
+/// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[2; 32], None)?;
+/// # let service_key = sealstone_pki::sign::SigningKey::from_info(&service_key)?;
+/// # let leaf = CertificateBuilder {
+/// #     not_after: 1_900_000_000,
+/// #     not_before: 1_800_000_000,
+/// #     profile: Profile { alt_names: vec!["dns:billing.example.org".parse()?], ..Profile::end_entity() },
+/// #     serial: Serial::new(&[0x2a])?,
+/// #     subject: "CN=billing,O=Example".parse()?,
+/// # }.issue(&spki::to_der(service_key.public()), &root, &root_key)?;
+/// # let file = format!("a chain, as servers keep it\n{}{}", leaf.to_pem(), root.to_pem());
+/// // A file with two certificates: a service's, and that of who issued it.
+/// let chain = Certificate::all_from_pem(&file)?;
+/// let [billing, root] = chain.as_slice() else { panic!("two certificates") };
+///
+/// // What does it say?
+/// assert_eq!(billing.subject().to_string(), "CN=billing,O=Example");
+/// assert_eq!(billing.issuer().common_name(), Some("Example Root"));
+/// assert_eq!(billing.alt_names(), [AltName::Dns("billing.example.org".into())]);
+/// assert_eq!((billing.version(), billing.serial()), (3, [0x2a].as_slice()));
+/// assert_eq!((billing.not_before(), billing.not_after()), (1_800_000_000, 1_900_000_000));
+/// assert_eq!(billing.key_usage(), Some(KeyUsage::DIGITAL_SIGNATURE));
+/// assert!(!billing.is_ca() && root.is_ca());
+/// assert!(!billing.extensions().has(oids::EXT_KEY_USAGE));
+/// assert_eq!(spki::from_der(billing.public_key())?.algorithm().name(), "ML-DSA-44");
+///
+/// // Which key signed it? Names and identifiers only claim it, the signature shows it.
+/// assert!(root.is_self_issued() && !billing.is_self_issued());
+/// assert_eq!(billing.issuer_der(), root.subject_der());
+/// assert_eq!(billing.authority_key_id(), root.subject_key_id());
+/// billing.verify_signature(&VerifyingKey::from_spki(root.public_key())?)?;
+///
+/// // The same by hand: what was signed, how, and the signature.
+/// let key = VerifyingKey::from_spki(root.public_key())?;
+/// key.verify(billing.signature_algorithm()?, billing.tbs(), billing.signature())?;
+///
+/// assert_eq!(Certificate::from_der(billing.der())?.der(), billing.der());
+/// assert_eq!(Certificate::from_pem(&billing.to_pem())?.der(), billing.der());
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Certificate {
     alt_names: Vec<AltName>,

@@ -12,6 +12,8 @@ macro_rules! words {
         struct $name($register);
 
         impl Words for $name {
+            const THREE_INPUTS: bool = true;
+
             #[inline(always)]
             fn splat(x: u64) -> Self {
                 Self(proven!($splat(x as i64)))

@@ -4,6 +4,51 @@
 //! The time is passed in, and so are the lists: nothing is fetched. Work is bounded whatever is handed over: so many
 //! certificates in a path, so many signatures, so many comparisons of names. Policies are read and not processed; a
 //! critical policyConstraints or inhibitAnyPolicy is refused as unknown.
+//!
+//! ```
+//! use sealstone_pki::Error;
+//! use sealstone_pki::x509::path::{self, Policy, Refusal};
+//! use sealstone_pki::x509::{CertificateBuilder, Profile, Serial, oids};
+//!
+//! # fn main() -> Result<(), sealstone_pki::Error> {
+//! // `root` and `root_key`: an authority's certificate and its key.
+//! # let root_key = sealstone_pki::PrivateKeyInfo::new(
+//! #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+//! # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+//! # let root = sealstone_pki::x509::CertificateBuilder {
+//! #     not_after: 1_900_000_000,
+//! #     not_before: 1_700_000_000,
+//! #     profile: sealstone_pki::x509::Profile::authority(None),
+//! #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+//! #     subject: "CN=Example Root".parse()?,
+//! # }.self_sign(&root_key)?;
+//! // `service_key`: the key of a service.
+//! # let service_key = sealstone_pki::PrivateKeyInfo::new(
+//! #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[2; 32], None)?;
+//! # let service_key = sealstone_pki::sign::SigningKey::from_info(&service_key)?;
+//! # let leaf = CertificateBuilder {
+//! #     not_after: 1_900_000_000,
+//! #     not_before: 1_700_000_000,
+//! #     profile: Profile { alt_names: vec!["dns:billing.example.org".parse()?], ..Profile::end_entity() },
+//! #     serial: Serial::random(&mut sealstone_mldsa::OsRandom)?,
+//! #     subject: "CN=billing".parse()?,
+//! # }.issue(&sealstone_pki::spki::to_der(service_key.public()), &root, &root_key)?;
+//! // Is this certificate that of billing.example.org, for a server, now?
+//! let anchors = [root];
+//! let mut policy = Policy::new(&anchors, 1_800_000_000);
+//! policy.name = Some("dns:billing.example.org".parse()?);
+//! policy.purpose = oids::ext_key_usage("serverAuth");
+//! let path = path::verify(&leaf, &policy)?;
+//! assert_eq!(path.certificates.len(), 2);
+//! assert!(!path.revocation_checked, "no list was given");
+//!
+//! // It is not that of another host.
+//! policy.name = Some("dns:orders.example.org".parse()?);
+//! let Err(Error::Path { why, .. }) = path::verify(&leaf, &policy) else { panic!("another host") };
+//! assert_eq!(*why, Refusal::OtherName { expected: "dns:orders.example.org".into() });
+//! # Ok(())
+//! # }
+//! ```
 
 mod names;
 mod refusal;

@@ -168,6 +168,16 @@ pub(super) fn has_name(certificate: &Certificate, wanted: &GeneralName) -> bool 
 }
 
 /// RFC 9525 §6.3: equal but for case; a wildcard is the whole first label, stands for one label, and has two below it.
+///
+/// ```
+/// use sealstone_pki::x509::path::matches_host;
+///
+/// assert!(matches_host("Billing.example.org", "billing.example.org"));
+/// assert!(matches_host("*.example.org", "billing.example.org"));
+/// assert!(!matches_host("*.example.org", "a.billing.example.org"), "one label");
+/// assert!(!matches_host("*.example.org", "example.org"));
+/// assert!(!matches_host("*.org", "example.org"), "two labels below the wildcard");
+/// ```
 pub fn matches_host(pattern: &str, host: &str) -> bool {
     if !is_host(host) {
         return false;

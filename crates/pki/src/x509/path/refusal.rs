@@ -117,6 +117,34 @@ pub enum Refusal {
 
 impl Refusal {
     /// What the reader of the message could do, where that is known.
+    ///
+    /// ```
+    /// use sealstone_pki::Error;
+    /// use sealstone_pki::x509::path::{self, Policy, Refusal};
+    ///
+    /// # fn main() -> Result<(), sealstone_pki::Error> {
+    /// // `root` and `root_key`: an authority's certificate and its key.
+    /// # let root_key = sealstone_pki::PrivateKeyInfo::new(
+    /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[1; 32], None)?;
+    /// # let root_key = sealstone_pki::sign::SigningKey::from_info(&root_key)?;
+    /// # let root = sealstone_pki::x509::CertificateBuilder {
+    /// #     not_after: 1_900_000_000,
+    /// #     not_before: 1_700_000_000,
+    /// #     profile: sealstone_pki::x509::Profile::authority(None),
+    /// #     serial: sealstone_pki::x509::Serial::random(&mut sealstone_mldsa::OsRandom)?,
+    /// #     subject: "CN=Example Root".parse()?,
+    /// # }.self_sign(&root_key)?;
+    /// // Nothing is trusted: the root that signed itself is not, either.
+    /// let Err(Error::Path { subject, why }) = path::verify(&root, &Policy::new(&[], 1_800_000_000)) else {
+    ///     panic!("nothing is trusted");
+    /// };
+    /// assert_eq!(subject, "CN=Example Root");
+    /// assert_eq!(*why, Refusal::NotTrusted);
+    /// assert_eq!(why.to_string(), "it signed itself, and is not trusted");
+    /// assert_eq!(why.hint(), Some("if you know it to be right, name it as trusted"));
+    /// # Ok(())
+    /// # }
+    /// ```
     pub const fn hint(&self) -> Option<&'static str> {
         Some(match self {
             Self::Constraint { .. } => {

@@ -1,18 +1,13 @@
-//! Faults by name: what was done to a file or its signature, what must be said, and what was said. The table goes to
-//! docs/tree-faults.md: `TREE_FAULTS=write cargo test -p sealstone-tree faults` writes it.
-
-use std::fs;
-use std::path::Path;
+//! What is done to the value of an attribute.
 
 use sealstone_mldsa::{Context, Level, any};
-use sealstone_tree::{FileId, HashAlgorithm, KeyId, Kind, Record, USER_IMA, Version};
+use sealstone_tree::{FileId, HashAlgorithm, Kind, Record, Version};
 
-use crate::world::{open, sign, signer, trusting, user, verify};
-
-const CONTENT: &[u8] = b"the content of the file";
+use super::CONTENT;
+use crate::world::{digest, signer};
 
 /// What was done, in words; what must be said; how it is done to a value.
-type Forgery = (&'static str, &'static str, Box<dyn Fn(&[u8]) -> Vec<u8>>);
+pub(super) type Forgery = (&'static str, &'static str, Box<dyn Fn(&[u8]) -> Vec<u8>>);
 
 fn byte(what: &'static str, expected: &'static str, at: usize, value: u8) -> Forgery {
     let change = move |given: &[u8]| {
@@ -39,7 +34,7 @@ fn made(what: &'static str, expected: &'static str, value: impl Fn(&[u8]) -> Vec
 
 /// A record that is well formed, over something else or in another way.
 fn record(level: Level, number: u8, version: Version, kind: Kind, message: &[u8], ctx: &[u8]) -> Vec<u8> {
-    let digest = sha256(CONTENT);
+    let digest = digest("sha256sum", CONTENT);
     let file = FileId::new(kind, HashAlgorithm::Sha256, &digest).unwrap();
     let key = any::SigningKey::from_seed(level, &[number; 32]);
     let signature = key.sign_deterministic(Context::new(ctx).unwrap(), message).unwrap();
@@ -52,27 +47,18 @@ fn record(level: Level, number: u8, version: Version, kind: Kind, message: &[u8]
     Record::by(version, &file, id, &bytes).unwrap().to_bytes()
 }
 
-/// SHA-256 by the system's tool, a second hand.
-fn sha256(bytes: &[u8]) -> Vec<u8> {
-    let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("file"), bytes).unwrap();
-    let done = std::process::Command::new("sha256sum").arg(folder.path().join("file")).output().unwrap();
-    let text = String::from_utf8(done.stdout).unwrap();
-    (0..64).step_by(2).map(|at| u8::from_str_radix(&text[at..at + 2], 16).unwrap()).collect()
-}
-
 fn id(kind: u8, hash: u8) -> Vec<u8> {
-    [&[kind, hash][..], &sha256(CONTENT)].concat()
+    [&[kind, hash][..], &digest("sha256sum", CONTENT)].concat()
 }
 
-fn forgeries() -> Vec<Forgery> {
+pub(super) fn forgeries() -> Vec<Forgery> {
     let mut all = vec![
         byte("type 0", "malformed", 0, 0),
         byte("type 1: a bare SHA-1", "malformed", 0, 1),
         byte("type 2: an HMAC of EVM", "malformed", 0, 2),
         byte("type 4: a bare digest", "malformed", 0, 4),
         byte("type 5: a signature of attributes", "malformed", 0, 5),
-        byte("type 6: a signature of a Merkle tree", "malformed", 0, 6),
+        byte("type 6: a signature of a Merkle tree", "does-not-verify", 0, 6),
         byte("type 7", "malformed", 0, 7),
         byte("type 255", "malformed", 0, 255),
         byte("version 0", "unsupported-version", 1, 0),
@@ -133,10 +119,10 @@ fn forgeries() -> Vec<Forgery> {
             [&long[..7], &3309_u16.to_be_bytes(), &long[9..9 + 3309]].concat()
         }),
         made("over the digest alone", "does-not-verify", |_| {
-            record(Level::MlDsa65, 1, Version::V3, Kind::File, &sha256(CONTENT), b"")
+            record(Level::MlDsa65, 1, Version::V3, Kind::File, &digest("sha256sum", CONTENT), b"")
         }),
         made("over the digest, said to be version 2", "classical-not-checked", |_| {
-            record(Level::MlDsa65, 1, Version::V2, Kind::File, &sha256(CONTENT), b"")
+            record(Level::MlDsa65, 1, Version::V2, Kind::File, &digest("sha256sum", CONTENT), b"")
         }),
         made("over the file itself", "does-not-verify", |_| {
             record(Level::MlDsa65, 1, Version::V3, Kind::File, CONTENT, b"")
@@ -150,8 +136,27 @@ fn forgeries() -> Vec<Forgery> {
         made("over an id of SHA-512, said to be of SHA-256", "does-not-verify", |_| {
             record(Level::MlDsa65, 1, Version::V3, Kind::File, &id(3, 6), b"")
         }),
-        made("a good signature of a Merkle tree with this digest", "malformed", |_| {
+        made("a good signature of a Merkle tree with this digest", "does-not-verify", |_| {
             record(Level::MlDsa65, 1, Version::V3, Kind::Verity, &id(6, 4), b"")
+        }),
+        made("a good signature of its Merkle tree: good", "good", |_| {
+            let id = [&[6, 4][..], &fsverity(CONTENT)].concat();
+            record(Level::MlDsa65, 1, Version::V3, Kind::Verity, &id, b"")
+        }),
+        made("a good signature of its Merkle tree, said to be of its bytes", "does-not-verify", |_| {
+            let id = [&[6, 4][..], &fsverity(CONTENT)].concat();
+            record(Level::MlDsa65, 1, Version::V3, Kind::File, &id, b"")
+        }),
+        made(
+            "over the Merkle tree's digest in an id of type 3, said to be of type 6",
+            "does-not-verify",
+            |_| {
+                let id = [&[3, 4][..], &fsverity(CONTENT)].concat();
+                record(Level::MlDsa65, 1, Version::V3, Kind::Verity, &id, b"")
+            },
+        ),
+        made("type 6 with SHA-384, which fs-verity does not have", "verity-hash", |given| {
+            [&[6, 3, 5][..], &given[3..]].concat()
         }),
         made("a good signature of attributes with this digest", "malformed", |_| {
             record(Level::MlDsa65, 1, Version::V3, Kind::Attributes, &id(5, 4), b"")
@@ -174,102 +179,13 @@ fn forgeries() -> Vec<Forgery> {
     all
 }
 
-/// The same for the file itself.
-type Change = (&'static str, &'static str, fn(&Path));
-
-/// What happens to the file after it was signed.
-fn changes() -> Vec<Change> {
-    vec![
-        ("nothing", "good", |_| ()),
-        ("one bit of the content", "does-not-verify", |at| {
-            let mut content = CONTENT.to_vec();
-            content[5] ^= 1;
-            fs::write(at, content).unwrap();
-        }),
-        ("a byte appended", "does-not-verify", |at| fs::write(at, [CONTENT, b"\0"].concat()).unwrap()),
-        ("a byte cut off", "does-not-verify", |at| fs::write(at, &CONTENT[1..]).unwrap()),
-        ("emptied", "does-not-verify", |at| fs::write(at, "").unwrap()),
-        ("a hole of 1 MiB appended", "does-not-verify", |at| {
-            fs::File::options().write(true).open(at).unwrap().set_len(1 << 20).unwrap();
-        }),
-        ("signature taken away", "unsigned", |at| rustix::fs::removexattr(at, USER_IMA).unwrap()),
-        ("replaced by a new file", "unsigned", |at| {
-            fs::remove_file(at).unwrap();
-            fs::write(at, CONTENT).unwrap();
-        }),
-        ("replaced by a link to itself elsewhere", "symbolic link", |at| {
-            let other = at.with_extension("moved");
-            fs::rename(at, &other).unwrap();
-            std::os::unix::fs::symlink(&other, at).unwrap();
-        }),
-        ("replaced by a named pipe", "named pipe", |at| {
-            fs::remove_file(at).unwrap();
-            let mode = rustix::fs::Mode::from_raw_mode(0o600);
-            rustix::fs::mknodat(rustix::fs::CWD, at, rustix::fs::FileType::Fifo, mode, 0).unwrap();
-        }),
-        ("written again as it was", "good", |at| fs::write(at, CONTENT).unwrap()),
-        ("renamed and back, other times, other mode", "good", |at| {
-            use std::os::unix::fs::PermissionsExt as _;
-            fs::rename(at, at.with_extension("moved")).unwrap();
-            fs::rename(at.with_extension("moved"), at).unwrap();
-            fs::set_permissions(at, fs::Permissions::from_mode(0o751)).unwrap();
-            fs::File::options().write(true).open(at).unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
-        }),
-        ("signature of another file of the tree", "does-not-verify", |at| {
-            let other = at.with_extension("other");
-            let mut value = vec![0; 8192];
-            let len = rustix::fs::getxattr(&other, USER_IMA, &mut value[..]).unwrap();
-            rustix::fs::setxattr(at, USER_IMA, &value[..len], rustix::fs::XattrFlags::empty()).unwrap();
-        }),
-    ]
-}
-
-#[test]
-fn faults_are_called_by_their_names() {
-    let folder = tempfile::tempdir().unwrap();
-    let at = folder.path().join("file");
-    let key = signer(Level::MlDsa65, 1);
-    let appraiser = trusting(&[&key]);
-    let fresh = || {
-        let _ = fs::remove_file(&at);
-        fs::write(&at, CONTENT).unwrap();
-        fs::write(at.with_extension("other"), "another").unwrap();
-        let found = sign(&open(folder.path()), &key, user());
-        assert_eq!(found[&b"file"[..]], "signed");
-    };
-    let mut rows = Vec::new();
-    fresh();
-    let mut value = vec![0; 8192];
-    let len = rustix::fs::getxattr(&at, USER_IMA, &mut value[..]).unwrap();
-    value.truncate(len);
-    assert_ne!(KeyId::of(&value[3..7]).unwrap(), KeyId(0));
-    for (what, expected, forge) in forgeries() {
-        rustix::fs::setxattr(&at, USER_IMA, &forge(&value), rustix::fs::XattrFlags::empty()).unwrap();
-        let found = verify(&open(folder.path()), &appraiser)[&b"file"[..]].clone();
-        rows.push(("the value", what, expected, found));
-    }
-    for (what, expected, change) in changes() {
-        fresh();
-        change(&at);
-        let found = verify(&open(folder.path()), &appraiser)[&b"file"[..]].clone();
-        rows.push(("the file", what, expected, found));
-    }
-    assert!(rows.len() >= 80, "{} cases", rows.len());
-    for (of, what, expected, found) in &rows {
-        assert_eq!(found, expected, "{of}: {what}");
-    }
-
-    let mut page = "# Faults of signed trees\n\nOne file, signed with ML-DSA-65, and what was done to the value of its \
-        attribute or to the file itself.\n`TREE_FAULTS=write cargo test -p sealstone-tree faults` makes this table; what \
-        swaps, kills, full disks and\nmounts do is in the tests `races` and `file_systems` of the same crate.\n\n| of | \
-        what was done | expected | found |\n|---|---|---|---|\n"
-        .to_owned();
-    for (of, what, expected, found) in &rows {
-        page += &format!("| {of} | {what} | {expected} | {found} |\n");
-    }
-    let place = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tree-faults.md");
-    if std::env::var_os("TREE_FAULTS").is_some_and(|mode| mode == "write") {
-        fs::write(&place, &page).unwrap();
-    }
-    assert_eq!(fs::read_to_string(&place).unwrap_or_default(), page, "docs/tree-faults.md is another");
+/// fs-verity of a file of one block, by the system's sha256sum: the root is the digest of the block, which zeros fill up.
+fn fsverity(content: &[u8]) -> Vec<u8> {
+    let mut block = content.to_vec();
+    block.resize(4096, 0);
+    let mut descriptor = vec![0; 256];
+    descriptor[..3].copy_from_slice(&[1, 1, 12]);
+    descriptor[8] = content.len() as u8;
+    descriptor[16..48].copy_from_slice(&digest("sha256sum", &block));
+    digest("sha256sum", &descriptor)
 }

@@ -13,10 +13,8 @@ use crate::error::Error;
 /// ```
 /// use sealstone_tree::FileSystem;
 ///
-/// // An attribute of ML-DSA-65 on blocks of 4 KiB.
 /// assert_eq!(FileSystem::Ext4.name(), "ext4");
-/// assert_eq!(FileSystem::Ext4.cost(3318, 4096), 4096);
-/// assert_eq!(FileSystem::Tmpfs.cost(3318, 4096), 0); // memory, and no disk
+/// assert_eq!(FileSystem::Ext4.to_string(), "ext4");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]

@@ -43,13 +43,13 @@ pub(crate) const WINDOW_WITH_LINES: usize = 64;
 /// # std::fs::write(folder.join("notes.txt"), "what it means")?;
 /// let tree = Tree::open(folder, Rules::default(), false, 2)?;
 ///
-/// // Before anything is written into `folder`: how much is there, can it be written, and what will it take?
+/// // Before anything is written into `folder`: how much is there, and can it be written?
 /// let (bytes, key_id) = (signer.attribute_len(), signer.public().key_id);
 /// let count = tree.count(Some((USER_IMA, bytes)));
 /// assert_eq!((count.files, count.signed), (2, 0));
 /// let room = tree.room()?;
 /// assert_eq!(room.file_system, tree.file_system()?);
-/// if tree.probe(USER_IMA, bytes, key_id).is_ok() && tree.cost(count.files, bytes)? <= room.free {
+/// if tree.probe(USER_IMA, bytes, key_id).is_ok() && room.free > 0 {
 ///     // sign it
 /// }
 /// # Ok(())

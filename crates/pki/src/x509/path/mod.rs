@@ -356,6 +356,10 @@ impl<'a> Search<'a, '_> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum KeyKind {
     Classical,
+    #[cfg_attr(
+        not(feature = "composite"),
+        allow(dead_code, reason = "a build without composites meets none")
+    )]
     Composite,
     MlDsa,
 }

@@ -118,7 +118,7 @@ pub fn differential(input: &[u8]) {
 /// A batch gives what each job would get alone.
 pub fn batch(input: &[u8]) {
     fn at<P: ParameterSet>(bytes: &[u8]) {
-        let keys = [1, 2].map(|seed| SigningKey::<P>::from_seed(&[seed; 32]).expand());
+        let keys = [1, 2].map(|seed| SigningKey::<P>::from_seed(&[seed; 32]).expand_boxed());
         let count = bytes.first().map_or(0, |byte| usize::from(byte % 20));
         let orders: Vec<([u8; 64], [u8; 32], usize)> = (0..count)
             .map(|n| {
@@ -141,7 +141,7 @@ pub fn batch(input: &[u8]) {
             let alone = sign_mu_with_rnd(&keys[*key], mu, rnd).expect("a key signs");
             assert_eq!(alone.encode(), answer.encode());
         }
-        let public = keys.each_ref().map(|key| key.verifying_key().expand());
+        let public = keys.each_ref().map(|key| key.verifying_key().expand_boxed());
         let wrong = bytes.last().map_or(0, |byte| usize::from(*byte));
         let mut jobs: Vec<VerifyJob<'_, P>> = (0..count)
             .map(|n| {

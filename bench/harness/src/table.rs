@@ -226,9 +226,10 @@ impl Goals {
     /// A goal for a rival or a row that does not exist would never be missed, so it is refused.
     fn parse(text: &str) -> Result<Self, String> {
         let mut tables: toml::Table = toml::from_str(text).map_err(|why| why.to_string())?;
-        // Those of the authorization server, `auth/goals.rs`, and of tokens, `jose/rows.rs`.
-        tables.remove("auth");
-        tables.remove("jose");
+        // Those of the authorization server, `auth/goals.rs`, of tokens, `jose/rows.rs`, and of trees, `tree/rows.rs`.
+        for others in ["auth", "jose", "tree"] {
+            tables.remove(others);
+        }
         let goals: BTreeMap<String, BTreeMap<String, f64>> =
             tables.try_into().map_err(|why: toml::de::Error| why.to_string())?;
         let mut rows = BTreeSet::new();

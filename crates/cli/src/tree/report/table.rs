@@ -79,7 +79,7 @@ fn notes(row: &Row, findings: &Findings, terminal: &mut Terminal) -> Result<(), 
     for (of, cost) in findings.algorithms.iter().zip(&row.costs) {
         // What is the same for many files once; the rest in a sum.
         let mut misfits: Vec<_> = cost.misfits.iter().collect();
-        misfits.sort_by(|a, b| b.1.cmp(&a.1));
+        misfits.sort_by_key(|misfit| std::cmp::Reverse(misfit.1));
         for (misfit, files) in misfits.iter().take(3) {
             terminal.line(format_args!(
                 "{BAD}{name}, {}{BAD:#}: {} files do not fit: {}",

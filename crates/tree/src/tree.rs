@@ -210,9 +210,13 @@ impl Tree {
 }
 
 /// Files of more than one name that were met: for each, how many of its names are still to come. A file whose names all lie in the
-/// tree is forgotten with the last, so that what is held is not all that were met.
+/// tree is forgotten with the last, so that what is held is not all that were met. In many tables: one that grows is held twice
+/// meanwhile.
 #[derive(Default)]
-pub(crate) struct Seen(Mutex<HashMap<u64, HashMap<u64, u32>>>);
+pub(crate) struct Seen([Mutex<Names>; 32]);
+
+/// By device and inode.
+type Names = HashMap<u64, HashMap<u64, u32>>;
 
 impl Seen {
     fn before(&self, file: &File) -> bool {
@@ -220,8 +224,9 @@ impl Seen {
             return false;
         }
         let (device, inode) = file.identity();
+        let table = &self.0[inode as usize & (self.0.len() - 1)];
         // A thread that panicked left the table whole.
-        let mut seen = self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut seen = table.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
         let seen = seen.entry(device).or_default();
         match seen.get_mut(&inode) {
             None => {
@@ -259,7 +264,11 @@ mod tests {
         let seen = Seen::default();
         let met = |name: &str| seen.before(&File::new(root.file(name.as_bytes()).unwrap()).unwrap());
         assert_eq!(["a", "b", "a1", "b1", "a2"].map(met), [false, false, true, true, true]);
-        let held = || seen.0.lock().unwrap().values().map(HashMap::len).sum::<usize>();
+        let held = || {
+            let tables =
+                seen.0.iter().map(|table| table.lock().unwrap().values().map(HashMap::len).sum::<usize>());
+            tables.sum::<usize>()
+        };
         assert_eq!(held(), 1);
         assert!(met("b2"));
         assert_eq!(held(), 0);

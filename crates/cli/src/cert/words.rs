@@ -256,7 +256,7 @@ mod tests {
 
     #[test]
     fn an_rsa_key_for_pss_alone_is_named_so() {
-        for (name, expected) in [("rsa", "RSA of 3072 bits"), ("pss-key", "RSA of 3072 bits, for PSS alone")]
+        for (name, expected) in [("rsa", "RSA of 3072 bits"), ("pss-key", "RSA of 2048 bits, for PSS alone")]
         {
             let chain = format!("{}/../pki/tests/data/openssl/chains/{name}.pem", env!("CARGO_MANIFEST_DIR"));
             let chain = Certificate::all_from_pem(&std::fs::read_to_string(chain).unwrap()).unwrap();

@@ -107,7 +107,8 @@ impl Entry {
         match outcome {
             Verification::Good(key_id) => Self::new(path, good, bytes, key_id.map(|id| id.to_string())),
             Verification::GoodWithoutVerity(key_id) => {
-                let message = "signed for fs-verity, which is not enabled for it: no kernel takes it as it is";
+                let message =
+                    "signed for fs-verity, which is not enabled for it: no kernel takes it as it is";
                 Self {
                     reason: Some(Error::NoVerity.code()),
                     message: Some(message.to_owned()),

@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use sealstone_pki::{Certificate, KeyAlgorithm, PrivateKeyInfo};
 use sealstone_tree::manifest::{Header, Writer};
 use sealstone_tree::{
-    Appraiser, Error, HashAlgorithm, Kernel, Manifest, Patterns, SignOptions, Signer, Signing, Tree, TrustedKey,
-    Verification,
+    Appraiser, Error, HashAlgorithm, Kernel, Manifest, Patterns, SignOptions, Signer, Signing, Tree,
+    TrustedKey, Verification,
 };
 
 use crate::buffer::text;
@@ -151,11 +151,8 @@ pub(crate) fn tree_sign(
 }
 
 fn preflight(tree: &Tree, signer: &Signer, how: &How, directory: &Path) -> PyResult<()> {
-    let options = SignOptions {
-        attribute: how.attribute.as_deref(),
-        dry_run: how.dry_run,
-        ..SignOptions::default()
-    };
+    let options =
+        SignOptions { attribute: how.attribute.as_deref(), dry_run: how.dry_run, ..SignOptions::default() };
     let kernel = (!how.tested).then(|| Kernel::read(Path::new("/")));
     let found = tree.preflight(directory, signer, &options, kernel.as_ref());
     found.map(drop).map_err(|why| refused(&why, directory))

@@ -151,11 +151,6 @@ impl<'a> Record<'a> {
         }
     }
 
-    /// Whether both are made in the same way: of the same of a file, by the same hash function, in the same version.
-    pub(crate) fn is_like(&self, other: &Record<'_>) -> bool {
-        (self.kind, self.hash, self.version) == (other.kind, other.hash, other.version)
-    }
-
     /// The attribute's value.
     pub fn to_bytes(&self) -> Vec<u8> {
         let version = match self.version {

@@ -334,7 +334,10 @@ impl Tree {
         let there = file.attribute(attribute)?;
         let own = match &there {
             None => None,
-            Some(there) => Record::before(there, key_id, replace)?.filter(|own| own.is_like(&record)),
+            // One of another kind or hash function is refused below, as it is not of this digest.
+            Some(there) => {
+                Record::before(there, key_id, replace)?.filter(|own| own.version() == record.version())
+            }
         };
         // Once more, for another name of the file may get its signature at the same time.
         for _ in 0..2 {

@@ -431,6 +431,26 @@ fn classical_keys_sign_both_versions() {
     assert_eq!(signer(Level::MlDsa65, 1).set_version(Version::V2), Err(Error::ClassicalRules));
 }
 
+/// A kernel whose policy asks for version 3 takes no other, however good it is.
+#[test]
+fn a_good_signature_of_another_version_does_not_stay() {
+    use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo};
+    let folder = tree();
+    let at = folder.path();
+    let info = PrivateKeyInfo::new(KeyAlgorithm::EcP256, &[7; 32], None).unwrap();
+    let [mut old, new] = [(); 2].map(|()| Signer::new(&info, None, 0).unwrap());
+    old.set_version(Version::V2).unwrap();
+    let keep = SignOptions { keep_signatures: true, ..SignOptions::default() };
+    let text = manifest(at, Rules::default(), None, keep, &new);
+    sign(&open(at), &old, user());
+    let before = values(at);
+    assert!(before.iter().all(|value| value[1] == 2));
+    let back = || apply(at, Manifest::unverified(stored(&text)).unwrap(), &trusting(&[&new]));
+    assert_eq!(words(&back()), ["good"]);
+    assert!(values(at).iter().all(|value| value[1] == 3));
+    assert_eq!(words(&back()), ["kept"]);
+}
+
 /// More files than fit a batch or a window, by several threads, in the order of their names.
 #[test]
 fn many_files_come_in_order() {

@@ -2,10 +2,10 @@
 //! Nothing here depends on how long anything takes.
 
 use std::fs;
-use std::io::Write as _;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::OnceLock;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -44,16 +44,20 @@ fn every_row_comes_out_of_a_run_without_peers() {
 }
 
 #[test]
-fn a_run_that_is_killed_leaves_no_server_behind() {
+fn a_run_that_is_killed_leaves_no_server_and_no_load_behind() {
     let mut run = bench(&["--rounds", "1", "--seconds", "60", "--only", "latency/ES384"]);
     // It cannot remove its folder either.
     let folder = tempfile::tempdir().expect("a folder");
     let run = run.env("TMPDIR", folder.path());
     let mut run = Ended(run.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("it runs"));
-    let server = until("a server", || server_of(run.0.id()));
+    let server =
+        until("a server", || below(run.0.id(), |words| words.get(1).is_some_and(|word| word == "serve")));
+    let load = until("a load", || below(run.0.id(), |words| words[0].ends_with("sealstone-load")));
     run.0.kill().expect("it is killed");
     run.0.wait().expect("it ends");
-    until("the end of the server", || command_line(server).is_empty().then_some(()));
+    for (what, pid) in [("the end of the server", server), ("the end of the load", load)] {
+        until(what, || command_line(pid).is_empty().then_some(()));
+    }
 }
 
 #[test]
@@ -83,6 +87,20 @@ fn a_load_begins_with_a_good_answer_and_reports_each_bad_one() {
     let errors = report(&[&good, &bad, &bad])["errors"].clone();
     let mut errors = errors.as_object().expect("errors").iter();
     assert!(errors.any(|(why, count)| why.starts_with("status 401") && count == 2), "{errors:?}");
+}
+
+/// Whoever held the input may have been killed: it would ask for a server that never comes until its patience ends.
+#[test]
+fn a_load_ends_when_its_input_does() {
+    let house = House::start();
+    let plan = house.plan("\"access_token\"", free_port(), Duration::from_secs(600));
+    let mut load = Generator::start(&plan, &[&house.request(&house.secret)]);
+    assert_eq!(load.output.by_ref().lines().next().expect("a line").expect("text"), "ready");
+    assert!(load.process.0.try_wait().expect("its state").is_none(), "it waits for its server");
+    drop(load.input);
+    let ended = || load.process.0.try_wait().expect("its state");
+    let status = until("the end of the load", ended);
+    assert_eq!(status.code(), Some(2));
 }
 
 /// `sealstone-bench auth`, with what it needs beside it.
@@ -131,8 +149,7 @@ impl House {
     fn start() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let here = |name: &str| folder.path().join(name);
-        let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
-        let port = free.expect("a port").port();
+        let port = free_port();
         // A JSON string is a TOML string.
         let text = format!("data_dir = {}\nlisten = \"127.0.0.1:{port}\"\n", json!(here("data")));
         fs::write(here("sealstone.toml"), text).expect("a configuration");
@@ -160,26 +177,47 @@ impl House {
 
     /// Sends each request once; what the generator wrote, errors last.
     fn load(&self, requests: &[&Value], contains: &str) -> String {
-        let plan = json!({
-            "address": format!("127.0.0.1:{}", self.port),
+        let mut load = Generator::start(&self.plan(contains, self.port, Duration::ZERO), requests);
+        let mut said = String::new();
+        load.output.read_to_string(&mut said).expect("text");
+        load.process.0.stderr.take().expect("its errors").read_to_string(&mut said).expect("text");
+        said
+    }
+
+    fn plan(&self, contains: &str, port: u16, patience: Duration) -> Value {
+        json!({
+            "address": format!("127.0.0.1:{port}"),
             "certificate": self.certificate,
             "connections": 1,
             "contains": contains,
             "once": true,
             "path": "/token",
-            "patience_seconds": 0.0,
+            "patience_seconds": patience.as_secs_f64(),
             "seconds": 60.0,
             "warm_seconds": 0.0,
-        });
+        })
+    }
+}
+
+/// `sealstone-load`, which lives as long as its input is open.
+struct Generator {
+    input: ChildStdin,
+    output: BufReader<ChildStdout>,
+    process: Ended,
+}
+
+impl Generator {
+    fn start(plan: &Value, requests: &[&Value]) -> Self {
         let mut command = Command::new(programs().join("sealstone-load"));
         let command = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut child = command.spawn().expect("it runs");
         let mut input = child.stdin.take().expect("its input");
-        let lines = std::iter::once(&plan).chain(requests.iter().copied());
+        let output = BufReader::new(child.stdout.take().expect("its output"));
+        let process = Ended(child);
+        let lines = std::iter::once(plan).chain(requests.iter().copied());
         lines.for_each(|line| writeln!(input, "{line}").expect("it reads"));
-        drop(input);
-        let output = child.wait_with_output().expect("it ends");
-        [output.stdout, output.stderr].iter().map(|text| String::from_utf8_lossy(text)).collect()
+        writeln!(input).expect("it reads");
+        Self { input, output, process }
     }
 }
 
@@ -193,12 +231,15 @@ impl Drop for Ended {
     }
 }
 
-/// The server that a run has started: `sealstone serve`, below it.
-fn server_of(run: u32) -> Option<u32> {
-    let numbers =
+/// A process that a run has started, by its command line.
+fn below(run: u32, is_it: impl Fn(&[String]) -> bool) -> Option<u32> {
+    let mut numbers =
         fs::read_dir("/proc").ok()?.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let serves = |pid: &u32| command_line(*pid).get(1).is_some_and(|word| word == "serve");
-    numbers.filter(serves).find(|pid| ancestors(*pid).contains(&run))
+    let is_it = |pid: u32| {
+        let words = command_line(pid);
+        !words.is_empty() && is_it(&words)
+    };
+    numbers.find(|pid| is_it(*pid) && ancestors(*pid).contains(&run))
 }
 
 fn ancestors(pid: u32) -> Vec<u32> {
@@ -215,7 +256,13 @@ fn command_line(pid: u32) -> Vec<String> {
     text.split_terminator('\0').map(str::to_owned).collect()
 }
 
-fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+/// That nobody listens on.
+fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
+    free.expect("a port").port()
+}
+
+fn until<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let end = Instant::now() + PATIENCE;
     loop {
         match look() {

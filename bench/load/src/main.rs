@@ -1,21 +1,22 @@
 //! The load generator of `./dev bench auth`: keeps some connections busy, each with one request at a time, and says how
 //! long answers took. A process of its own, so that it can be pinned to another core than the server.
 //!
-//! Standard input has the [`Plan`] as its first line of JSON and a [`Request`] in each line after it. Standard output gets
+//! Standard input has the [`Plan`] as its first line of JSON, a [`Request`] in each line after it, and then an empty line. It
+//! stays open while the load is wanted: when it ends, because whoever held it has ended or was killed, this program ends too.
+//! Standard output gets
 //! `ready` before the first attempt, `answered` with the first good answer, and, if the plan asks for load, `begin` and
 //! `end` at the moments between which answers count, and a [`report::Report`].
 //!
 //! Closed loop: a connection sends its next request when it has its answer. What is waiting at the server is therefore
 //! never more than the number of connections, and a slow answer delays the requests behind it without being counted for
 //! them.
-#![allow(clippy::print_stdout, reason = "its output is what it is for")]
 
 mod code;
 mod connection;
 mod load;
 mod report;
 
-use std::io::{BufRead, Write};
+use std::io::Write as _;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -81,15 +82,8 @@ fn main() -> ExitCode {
 }
 
 fn run() -> Result<(), String> {
-    let mut lines = std::io::stdin().lock().lines();
-    let mut line = || lines.next().transpose().map_err(|why| format!("the input: {why}"));
-    let plan = line()?.ok_or("the input has no plan")?;
-    let plan: Plan = serde_json::from_str(&plan).map_err(|why| format!("the plan: {why}"))?;
-    let mut requests = Vec::new();
-    while let Some(line) = line()? {
-        let request: Request = serde_json::from_str(&line).map_err(|why| format!("a request: {why}"))?;
-        requests.push(connection::prepare(&plan.path, request)?);
-    }
+    let (plan, mut requests) = read()?;
+    std::thread::spawn(end_with_input);
     let target = Target::new(&plan)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|why| format!("the runtime: {why}"))?;
@@ -107,6 +101,30 @@ fn run() -> Result<(), String> {
         }
         Ok(())
     })
+}
+
+/// The plan and its requests.
+fn read() -> Result<(Plan, Vec<connection::Prepared>), String> {
+    let mut lines = std::io::stdin().lines();
+    let mut line = || lines.next().transpose().map_err(|why| format!("the input: {why}"));
+    let plan = line()?.ok_or("the input has no plan")?;
+    let plan: Plan = serde_json::from_str(&plan).map_err(|why| format!("the plan: {why}"))?;
+    let mut requests = Vec::new();
+    loop {
+        let line = line()?.ok_or("the input ends before its empty line")?;
+        if line.is_empty() {
+            break;
+        }
+        let request: Request = serde_json::from_str(&line).map_err(|why| format!("a request: {why}"))?;
+        requests.push(connection::prepare(&plan.path, request)?);
+    }
+    Ok((plan, requests))
+}
+
+/// Nobody is told: whoever would be is gone.
+fn end_with_input() {
+    let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+    std::process::exit(2);
 }
 
 /// The first good answer, and the connection that it came over. A server that starts refuses connections, and then
@@ -140,7 +158,7 @@ async fn first_answer(
 
 /// A line that is read at once.
 fn say(line: &str) {
-    println!("{line}");
+    let mut output = std::io::stdout().lock();
     // A reader that is gone wants no line.
-    let _ = std::io::stdout().flush();
+    let _ = writeln!(output, "{line}").and_then(|()| output.flush());
 }

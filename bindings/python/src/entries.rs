@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use pyo3::prelude::*;
-use sealstone_tree::{Error, Verification};
+use sealstone_tree::{Applying, Error, Verification};
 
 use crate::failure::Failure;
 
@@ -49,7 +49,8 @@ impl Entry {
         self.status == "bad"
     }
 
-    /// Why it is bad or skipped: a word of the command's lists, such as "does-not-verify" or "symbolic link".
+    /// Why it is bad or skipped: a word of the command's lists, such as "does-not-verify" or "symbolic link". Of a good one,
+    /// "no-verity": it is signed for fs-verity, which is not enabled for it, so that no kernel takes it as it is.
     #[getter]
     fn reason(&self) -> Option<&'static str> {
         self.reason
@@ -92,9 +93,28 @@ impl Entry {
         Self { reason: Some(why.code()), message: Some(why.to_string()), ..Self::new(path, "bad", 0, None) }
     }
 
+    pub(crate) fn applied(path: Vec<u8>, bytes: u64, outcome: Applying) -> Self {
+        match outcome {
+            Applying::Applied(key_id) => Self::new(path, "applied", bytes, Some(key_id.to_string())),
+            Applying::Failed(why) => Self::failed(path, &why),
+            Applying::Kept(key_id) => Self::new(path, "kept", bytes, Some(key_id.to_string())),
+            // Kinds that later versions of the crate may have are not known to be signed.
+            _ => Self::failed(path, &Error::Unsigned),
+        }
+    }
+
     pub(crate) fn of(path: Vec<u8>, bytes: u64, outcome: Verification, good: &'static str) -> Self {
         match outcome {
             Verification::Good(key_id) => Self::new(path, good, bytes, key_id.map(|id| id.to_string())),
+            Verification::GoodWithoutVerity(key_id) => {
+                let message =
+                    "signed for fs-verity, which is not enabled for it: no kernel takes it as it is";
+                Self {
+                    reason: Some(Error::NoVerity.code()),
+                    message: Some(message.to_owned()),
+                    ..Self::new(path, good, bytes, Some(key_id.to_string()))
+                }
+            }
             Verification::Left(why) => Self::left(path, why.name()),
             Verification::Bad(why) => Self::failed(path, &why),
             // Kinds that later versions of the crate may have are not good.

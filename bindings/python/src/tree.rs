@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use sealstone_pki::{Certificate, KeyAlgorithm, PrivateKeyInfo};
 use sealstone_tree::manifest::{Header, Writer};
 use sealstone_tree::{
-    Appraiser, Error, HashAlgorithm, Kernel, Manifest, Patterns, SECURITY_IMA, SignOptions, Signer, Signing,
-    Tree, TrustedKey, Verification,
+    Appraiser, Error, HashAlgorithm, Kernel, Manifest, Patterns, SignOptions, Signer, Signing, Tree,
+    TrustedKey, Verification,
 };
 
 use crate::buffer::text;
@@ -91,7 +91,7 @@ pub(crate) fn tree_sign(
     };
     signer.set_hash(hash).map_err(|cause| raised(&cause, &directory))?;
     let tree = selection.open(&directory)?;
-    py.detach(|| forecast(&tree, &signer, &how, &directory))?;
+    py.detach(|| preflight(&tree, &signer, &how, &directory))?;
     let manifest = match &how.manifest {
         Some(path) => {
             let rules = selection.rules()?;
@@ -150,24 +150,12 @@ pub(crate) fn tree_sign(
     }))
 }
 
-/// Looks before anything is written: whether it may be written, whether it fits, whether the kernel would like it.
-fn forecast(tree: &Tree, signer: &Signer, how: &How, directory: &Path) -> PyResult<()> {
-    let Some(name) = &how.attribute else { return Ok(()) };
-    if let Err(why) = tree.probe(name, signer.attribute_len(), signer.public().key_id) {
-        return Err(refused(&why, directory));
-    }
-    if name == SECURITY_IMA && !how.dry_run && !how.tested {
-        let kernel = Kernel::read(Path::new("/"));
-        if kernel.would_refuse_ml_dsa() {
-            let words = format!(
-                "this kernel, {}, is under an appraisal policy and cannot check ML-DSA: it would refuse every file that is \
-                 signed here; hint: tested=True signs for another machine",
-                kernel.release
-            );
-            return Err(Failure::new("RefusedTree", words).into());
-        }
-    }
-    Ok(())
+fn preflight(tree: &Tree, signer: &Signer, how: &How, directory: &Path) -> PyResult<()> {
+    let options =
+        SignOptions { attribute: how.attribute.as_deref(), dry_run: how.dry_run, ..SignOptions::default() };
+    let kernel = (!how.tested).then(|| Kernel::read(Path::new("/")));
+    let found = tree.preflight(directory, signer, &options, kernel.as_ref());
+    found.map(drop).map_err(|why| refused(&why, directory))
 }
 
 /// By what a tree is verified.
@@ -284,7 +272,7 @@ pub(crate) fn tree_apply(
     Ok(Entries::begin(move |taker| {
         // Whoever left wants no more.
         let _ = tree.apply(read, &appraiser, &attribute, replace, |entry| {
-            taker.take(Entry::of(entry.path, entry.bytes, entry.outcome, "applied"))
+            taker.take(Entry::applied(entry.path, entry.bytes, entry.outcome))
         });
         Ok(())
     }))
@@ -365,6 +353,10 @@ fn failure(cause: &Error) -> Failure {
 
 /// Nothing was begun, and what to do about it.
 fn refused(cause: &Error, directory: &Path) -> PyErr {
-    let hint = cause.remedy().map_or(String::new(), |hint| format!("; hint: {hint}"));
+    let hint = match cause {
+        Error::KernelCannotCheck { .. } => Some("tested=True signs for another machine"),
+        cause => cause.remedy(),
+    };
+    let hint = hint.map_or(String::new(), |hint| format!("; hint: {hint}"));
     Failure::new("RefusedTree", format!("{}: {cause}{hint}", directory.display())).into()
 }

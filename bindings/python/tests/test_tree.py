@@ -150,6 +150,7 @@ def test_signatures_travel(attributes, key, tmp_path):
     shutil.copytree(attributes, copy, symlinks=True, ignore=shutil.ignore_patterns("pipe"))
     applied = tree.apply(manifest, copy, key.verifying_key, store="user-xattr")
     assert words(applied) == dict.fromkeys(MEANT, "applied")
+    assert words(tree.apply(manifest, copy, key.verifying_key, store="user-xattr")) == dict.fromkeys(MEANT, "kept")
     tree.verify(copy, key.verifying_key, store="user-xattr")
     other, theirs = sealstone.generate("ML-DSA-44"), tmp_path / "theirs"
     tree.sign(copy, other, store="manifest", manifest=theirs, keep_signatures=True)
@@ -170,6 +171,35 @@ def test_signatures_travel(attributes, key, tmp_path):
         tree.extract(copy, manifest=back, store="user-xattr", force=True)
     assert words(caught.value.bad) == {"new": "unsigned"}
     tree.extract(copy, manifest=back, store="user-xattr", force=True, skip_unsigned=True)
+
+
+def test_a_disk_without_room_is_refused_before_its_first_file(tmp_path):
+    disk, place = tmp_path / "disk", tmp_path / "place"
+    place.mkdir()
+    with disk.open("wb") as file:
+        file.truncate(8 << 20)
+    made = "PATH=$PATH:/usr/sbin:/sbin; mkfs.ext4 -q -F -b 4096 -m 0 disk && mount -o loop disk place"
+    if subprocess.run(["sh", "-c", made], cwd=tmp_path, capture_output=True).returncode != 0:
+        pytest.skip("only root mounts, and mkfs.ext4 has to be there")
+    try:
+        image = place / "image"
+        image.mkdir()
+        for number in range(100):
+            (image / str(number)).touch()
+        with contextlib.suppress(OSError), (place / "filler").open("wb") as filler:
+            while True:
+                filler.write(bytes(1 << 16))
+        os.truncate(place / "filler", (place / "filler").stat().st_size - 50 * 4096)
+        os.sync()
+        key = sealstone.generate("ML-DSA-65")
+        with pytest.raises(sealstone.RefusedTree, match="signing 100 files takes up to 409600 bytes of ext4, .*; hint: make room"):
+            tree.sign(image, key, store="user-xattr")
+        assert not any(os.listxattr(path) for path in image.iterdir())
+        (place / "filler").unlink()
+        os.sync()
+        assert {entry.status for entry in tree.sign(image, key, store="user-xattr")} == {"signed"}
+    finally:
+        subprocess.run(["umount", place], check=True)
 
 
 def test_rules(image, key):
@@ -328,6 +358,12 @@ def test_the_command_and_the_module_agree(attributes, key, tmp_path):
     ).stdout.splitlines()  # fmt: skip
     # Word for word, but for a name that is no UTF-8.
     assert [entry.status for entry in found] == [line.split('"status":"')[1].split('"')[0] for line in report[:-1]]
+
+    # Signed for fs-verity, which nothing here has enabled: good, and no kernel takes it.
+    signed = ["--key", "key.pem", "--cert", "key.crt", "--digest", "future-verity", "--store", "user-xattr"]
+    subprocess.run([COMMAND, "tree", "sign", *signed, attributes], **here)
+    found = tree.verify(attributes, certificate, store="user-xattr")
+    assert {(entry.status, entry.reason) for entry in found if entry.status != "skipped"} == {("good", "no-verity")}
 
 
 @command

@@ -16,5 +16,6 @@ mod progress;
 mod published;
 mod races;
 mod real;
+mod room;
 mod serving;
 mod transcript;

@@ -118,8 +118,30 @@ pub fn rsa_to_der(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
     rsa::public_to_der(&key)
 }
 
-/// Reads the modulus and exponent of an RSA key, big-endian, to show them; also of one for PSS alone (RFC 4055 §1.2). Whether
-/// they are good ones is not checked.
+/// Whether this is an RSA key that signs with PSS alone: its SubjectPublicKeyInfo names id-RSASSA-PSS (RFC 4055 §1.2) and not
+/// rsaEncryption. Whoever checks PKCS #1 v1.5 signatures must not take it.
+///
+/// ```
+/// use sealstone_pki::{der, spki};
+///
+/// let plain = spki::rsa_to_der(&[0xc5; 256], &[1, 0, 1]);
+/// assert!(!spki::rsa_is_for_pss_alone(&plain));
+///
+/// // The same key under the other identifier, 1.2.840.113549.1.1.10.
+/// let oid = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0a];
+/// let numbers = [der::write(der::INTEGER, &[&[0], &[0xc5; 256]]), der::write(der::INTEGER, &[&[1, 0, 1]])];
+/// let key = der::write(der::SEQUENCE, &[&numbers[0], &numbers[1]]);
+/// let algorithm = der::write(der::SEQUENCE, &[&der::write(der::OBJECT_IDENTIFIER, &[&oid])]);
+/// let pss = der::write(der::SEQUENCE, &[&algorithm, &der::write_bits(der::BIT_STRING, &key)]);
+/// assert!(spki::rsa_is_for_pss_alone(&pss));
+/// assert_eq!(spki::rsa_from_der(&pss), spki::rsa_from_der(&plain));
+/// ```
+pub fn rsa_is_for_pss_alone(bytes: &[u8]) -> bool {
+    rsa::pss_public_from_der(bytes).is_ok()
+}
+
+/// Reads the modulus and exponent of an RSA key, big-endian, to show them; also of one
+/// [for PSS alone](rsa_is_for_pss_alone). Whether they are good ones is not checked.
 ///
 /// # Errors
 /// The first thing that is wrong with it, and where; also for a key of another type.

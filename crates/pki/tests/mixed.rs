@@ -4,7 +4,7 @@
 use sealstone_mldsa::Level;
 use sealstone_pki::sign::VerifyingKey;
 use sealstone_pki::x509::path::{self, Policy, Refusal};
-use sealstone_pki::{Certificate, Error, Hash, SignatureAlgorithm};
+use sealstone_pki::{Certificate, Error, Hash, SignatureAlgorithm, spki};
 
 use crate::data;
 
@@ -38,6 +38,9 @@ fn roots_of_today_above_ml_dsa() {
         assert_eq!(below_root.signature_algorithm(), Ok(signed), "{name}");
         let key = VerifyingKey::from_spki(root.public_key()).unwrap();
         root.verify_signature(&key).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let alone = spki::rsa_is_for_pss_alone(root.public_key());
+        assert_eq!(alone, name.starts_with("pss-key"), "{name}");
+        assert_eq!(alone, key.algorithm_name() == "RSA for PSS alone", "{name}");
 
         let anchors = [root.clone()];
         let host = Some("dns:leaf.example".parse().unwrap());

@@ -48,6 +48,30 @@ pub struct Remembered {
 }
 
 /// What a tree holds.
+///
+/// ```
+/// use sealstone_tree::{Rules, Tree, USER_IMA};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let folder = tempfile::tempdir()?;
+/// # let folder = folder.path();
+/// # std::fs::create_dir(folder.join("bin"))?;
+/// # std::fs::write(folder.join("bin/tool"), "what it does")?;
+/// # std::fs::hard_link(folder.join("bin/tool"), folder.join("bin/same"))?;
+/// # std::fs::write(folder.join("notes.txt"), "what it means")?;
+/// // A folder with `notes.txt` and `bin/tool`, which is also called `bin/same`.
+/// let census = Tree::open(folder, Rules::default(), false, 2)?.census();
+/// assert_eq!((census.files(), census.bytes()), (2, 25));
+/// assert_eq!((census.directories, census.hard_links, census.unreadable), (1, 1, 0));
+/// assert_eq!(census.having(USER_IMA, None), 0);
+///
+/// // Files with the same attributes are one group, so that a million files are few.
+/// assert_eq!(census.groups().map(|group| group.files).sum::<u64>(), 2);
+/// // Some are remembered one by one; here all of them are.
+/// assert_eq!(census.remembered().iter().map(|file| file.size).sum::<u64>(), 25);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Clone, Debug)]
 pub struct Census {
     groups: Vec<Group>,

@@ -65,6 +65,13 @@ pub enum Error {
         /// Its bytes.
         found: usize,
     },
+    /// This kernel is under an appraisal policy and cannot check ML-DSA: it would refuse every file that is signed so.
+    KernelCannotCheck {
+        /// As `uname -r` says.
+        release: String,
+        /// The first line of what makes it refuse files.
+        policy: String,
+    },
     /// The record is of something else of the file.
     Kind {
         /// What the digest at hand is of.
@@ -96,6 +103,19 @@ pub enum Error {
     NoAttributes {
         /// Which.
         file_system: FileSystem,
+    },
+    /// The disk has less room than signing a tree may take.
+    NoRoom {
+        /// Which.
+        file_system: FileSystem,
+        /// Files to sign.
+        files: u64,
+        /// What is free.
+        free: u64,
+        /// What signing takes, at most.
+        taken: u64,
+        /// Of what: `bytes` or `inodes`.
+        unit: &'static str,
     },
     /// fs-verity is not enabled for the file, and its digest there was to be signed.
     NoVerity,
@@ -193,6 +213,10 @@ impl fmt::Display for Error {
             Self::DiskFull => f.write_str("no space is left on the disk"),
             Self::Engine(cause) => cause.fmt(f),
             Self::Immutable => f.write_str("the file is immutable or append-only"),
+            Self::KernelCannotCheck { release, policy } => write!(
+                f,
+                "this kernel, {release}, is under an appraisal policy ({policy}) and cannot check ML-DSA: it would refuse every file that is signed here"
+            ),
             Self::Key { what } => write!(f, "the key cannot be used: {what}"),
             Self::Manifest { line, expected } => {
                 write!(f, "line {line} of the manifest: expected {expected}")
@@ -204,6 +228,10 @@ impl fmt::Display for Error {
                 write!(f, "its mode is {found:04o}, the manifest lists {expected:04o}")
             }
             Self::NoAttributes { file_system } => write!(f, "{file_system} keeps no such attributes"),
+            Self::NoRoom { file_system, files, free, taken, unit } => write!(
+                f,
+                "signing {files} files takes up to {taken} {unit} of {file_system}, and {free} are free"
+            ),
             Self::NoVerity => f.write_str("fs-verity is not enabled for it"),
             Self::NotPermitted { name } => write!(f, "this user may not write {name}"),
             Self::NotRegular => f.write_str("not a regular file, or not any more"),

@@ -1,4 +1,5 @@
-//! Which file system it is, what room it has, and why it refused an attribute. What attributes cost is in `forecast`.
+//! Which file system it is, what room it has, and why it refused an attribute. What attributes cost, and whether they fit, is in
+//! `forecast`.
 
 use core::fmt;
 use std::os::fd::BorrowedFd;
@@ -7,6 +8,7 @@ use rustix::fs::IFlags;
 use rustix::io::Errno;
 
 use crate::error::Error;
+use crate::forecast::{Attribute, Geometry};
 
 /// A file system, by the number that statfs gives (include/uapi/linux/magic.h).
 ///
@@ -109,10 +111,8 @@ pub(crate) fn refusal(fd: BorrowedFd<'_>, errno: Errno, name: &str, bytes: usize
     match errno {
         Errno::ACCESS if name.starts_with("security.") => Error::RefusedByKernel,
         Errno::DQUOT => Error::Quota,
-        Errno::NOSPC | Errno::TOOBIG if is_too_large(fd, file_system, errno, name, bytes) => {
-            Error::TooLarge { file_system, bytes, others: others(fd, name) }
-        }
-        Errno::NOSPC | Errno::TOOBIG => Error::DiskFull,
+        Errno::NOSPC if is_full(fd, file_system, name, bytes) => Error::DiskFull,
+        Errno::NOSPC | Errno::TOOBIG => Error::TooLarge { file_system, bytes, others: others(fd, name) },
         Errno::OPNOTSUPP => Error::NoAttributes { file_system },
         Errno::PERM if is_immutable(fd) => Error::Immutable,
         Errno::PERM | Errno::ACCESS => Error::NotPermitted { name: name.to_owned() },
@@ -123,22 +123,27 @@ pub(crate) fn refusal(fd: BorrowedFd<'_>, errno: Errno, name: &str, bytes: usize
 
 /// A full disk and a value that is too large are one error on ext4 and btrfs. What would fit if the disk were empty is not too
 /// large; of the rest a disk with a free block says that it is.
-fn is_too_large(fd: BorrowedFd<'_>, file_system: FileSystem, errno: Errno, name: &str, bytes: usize) -> bool {
-    let fits = match file_system {
-        // f2fs says E2BIG to what is too large, XFS and tmpfs keep whatever Linux lets through.
-        FileSystem::F2fs | FileSystem::Tmpfs | FileSystem::Xfs => errno == Errno::NOSPC,
-        // The smallest nodes are of 4 KiB: 101 bytes of header, 25 and 30 of an item's.
-        FileSystem::Btrfs => bytes + name.len() <= 4096 - 101 - 25 - 30,
-        FileSystem::Ext4 | FileSystem::Overlay => {
-            // A header of 32 bytes, 4 of end, and 16 before each name; names and values are padded to 4 bytes.
-            let entry = |name: usize, value: usize| 16 + name.next_multiple_of(4) + value.next_multiple_of(4);
-            let others: usize = others(fd, name).iter().map(|(name, size)| entry(name.len(), *size)).sum();
-            let block = rustix::fs::fstatvfs(fd).map_or(0, |stat| stat.f_frsize as usize);
-            36 + entry(name.len(), bytes) + others <= block
-        }
-        FileSystem::Fat | FileSystem::Other => false,
+fn is_full(fd: BorrowedFd<'_>, file_system: FileSystem, name: &str, bytes: usize) -> bool {
+    let stat = rustix::fs::fstatvfs(fd);
+    let block = stat.as_ref().map_or(0, |stat| stat.f_frsize);
+    let there: Vec<Attribute> =
+        attributes(fd).into_iter().map(|(name, len)| Attribute { name, len, content: None }).collect();
+    fits_always(file_system, block, &there, name, bytes) || stat.is_ok_and(|stat| stat.f_bavail == 0)
+}
+
+/// Whether a file with these attributes has room for one more however a file system of this kind was made: for what decides
+/// besides the size of a block, an open file does not tell.
+fn fits_always(kind: FileSystem, block: u64, there: &[Attribute], name: &str, bytes: usize) -> bool {
+    let least = match kind {
+        FileSystem::Btrfs => Geometry::Btrfs { node: 4096, copies: 1 },
+        // No room in the inode. What an overlay writes to is taken to be ext4.
+        FileSystem::Ext4 | FileSystem::Overlay => Geometry::Ext4 { block, inode: 128, ea_inode: false },
+        FileSystem::F2fs => Geometry::F2fs,
+        FileSystem::Tmpfs => Geometry::Tmpfs,
+        FileSystem::Xfs => Geometry::Xfs { block, inode: 256 },
+        FileSystem::Fat | FileSystem::Other => return false,
     };
-    !fits && !rustix::fs::fstatvfs(fd).is_ok_and(|stat| stat.f_bavail == 0)
+    least.holds(there, name, bytes)
 }
 
 fn is_immutable(fd: BorrowedFd<'_>) -> bool {
@@ -164,4 +169,35 @@ pub(crate) fn attributes(fd: BorrowedFd<'_>) -> Vec<(Vec<u8>, usize)> {
     let with_size =
         |name: &[u8]| rustix::fs::fgetxattr_query(fd, name).ok().map(|size| (name.to_vec(), size));
     names.split(|byte| *byte == 0).filter(|name| !name.is_empty()).filter_map(with_size).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The limits of docs/tree.md, which disks in files were measured to have.
+    #[test]
+    fn a_value_fits_up_to_the_limit_of_its_file_system() {
+        use FileSystem::{Btrfs, Ext4, F2fs, Fat, Other, Overlay, Tmpfs, Xfs};
+        let label = Attribute::shared("security.selinux", 30);
+        let fits = |kind, block, there: &[Attribute], bytes| {
+            fits_always(kind, block, there, crate::SECURITY_IMA, bytes)
+        };
+        for (kind, block, limit) in [
+            (Btrfs, 4096, 3928),
+            (Ext4, 4096, 4040),
+            (Ext4, 1024, 968),
+            (F2fs, 4096, 4241),
+            (Overlay, 4096, 4040),
+            (Xfs, 4096, 65_536),
+        ] {
+            assert!(fits(kind, block, &[], limit) && !fits(kind, block, &[], limit + 1), "{kind} of {block}");
+        }
+        // A label takes an entry of 16 bytes, 8 of name and 32 of value; a namesake gives its room away.
+        let both = [label, Attribute::unique(crate::SECURITY_IMA, 3318)];
+        assert!(fits(Ext4, 4096, &both[..1], 3984) && !fits(Ext4, 4096, &both[..1], 3985));
+        assert!(fits(Ext4, 4096, &both, 3984) && !fits(Ext4, 4096, &both, 3985));
+        assert!(fits(Tmpfs, 4096, &[], 65_536));
+        assert!(!fits(Fat, 4096, &[], 1) && !fits(Other, 4096, &[], 1));
+    }
 }

@@ -25,6 +25,27 @@ pub struct Ground {
 impl Tree {
     /// How the file system under the tree is laid out; `None` where there is no forecast for its kind.
     ///
+    /// ```
+    /// use sealstone_tree::{Rules, SECURITY_IMA, Tree};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let folder = tempfile::tempdir()?;
+    /// # let folder = folder.path();
+    /// let tree = Tree::open(folder, Rules::default(), false, 2)?;
+    /// match tree.ground(folder)? {
+    ///     Some(ground) => {
+    ///         assert_eq!(ground.geometry.kind(), tree.file_system()?);
+    ///         // `ext4 4K`, and nothing that had to be assumed.
+    ///         println!("{}, assumed: {:?}", ground.geometry, ground.assumed);
+    ///         // What ML-DSA-65 would take of it.
+    ///         println!("{} bytes", ground.geometry.forecast(&tree.census(), SECURITY_IMA, 3318).added);
+    ///     }
+    ///     None => println!("nothing is forecast for {}", tree.file_system()?),
+    /// }
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// [`Error::System`].
     pub fn ground(&self, path: &Path) -> Result<Option<Ground>, Error> {

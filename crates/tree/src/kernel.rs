@@ -4,6 +4,8 @@
 use std::fs;
 use std::path::Path;
 
+use crate::error::Error;
+
 /// Facts of a running kernel. What cannot be read is not known, and what is not known is not there.
 ///
 /// ```
@@ -106,6 +108,15 @@ impl Kernel {
     /// Whether files signed with ML-DSA would not run any more: a policy is active, and the kernel cannot check them.
     pub fn would_refuse_ml_dsa(&self) -> bool {
         !self.active.is_empty() && !self.checks_ml_dsa()
+    }
+
+    pub(crate) fn takes_ml_dsa(&self) -> Result<(), Error> {
+        match self.active.first() {
+            Some(policy) if self.would_refuse_ml_dsa() => {
+                Err(Error::KernelCannotCheck { release: self.release.clone(), policy: policy.clone() })
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -138,6 +138,9 @@ impl fmt::Debug for TrustedKey {
 
 /// The key that a SubjectPublicKeyInfo holds, and what it is called.
 fn verifying(spki: &[u8]) -> Result<(Key, &'static str), Error> {
+    if spki::rsa_is_for_pss_alone(spki) {
+        return Err(Error::Key { what: "it is for RSASSA-PSS alone, and IMA checks RSA by PKCS #1 v1.5" });
+    }
     if spki::rsa_from_der(spki).is_ok() {
         return Ok((Key::Classical(Classical::rsa(bits(spki)?)), "RSA"));
     }
@@ -295,6 +298,32 @@ impl Signer {
     }
 
     /// Signs another thing of each file than its bytes. Merkle trees are signed in version 3, by the hash functions of fs-verity.
+    ///
+    /// ```
+    /// use sealstone_tree::{Error, HashAlgorithm, Rules, SignOptions, Signer, Signing, Subject, Tree, USER_IMA};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// // `signer`: a `Signer` with a key of ML-DSA-44, for an image that is not made yet.
+    /// # let key = sealstone_pki::PrivateKeyInfo::new(
+    /// #     sealstone_pki::KeyAlgorithm::MlDsa(sealstone_mldsa::Level::MlDsa44), &[7; 32], None)?;
+    /// # let mut signer = Signer::new(&key, None, 1_800_000_000)?;
+    /// # let folder = tempfile::tempdir()?;
+    /// # std::fs::write(folder.path().join("tool"), "what it does")?;
+    /// assert_eq!(signer.subject(), Subject::Bytes);
+    /// signer.set_subject(Subject::FutureVerity)?;
+    /// let refused = signer.set_hash(HashAlgorithm::Sha384);
+    /// assert_eq!(refused, Err(Error::VerityHash { hash: HashAlgorithm::Sha384 }), "fs-verity has no such trees");
+    ///
+    /// // Where it is enabled by now, the kernel is asked: it is not for a file that was just written.
+    /// signer.set_subject(Subject::Verity)?;
+    /// let tree = Tree::open(folder.path(), Rules::default(), false, 2)?;
+    /// tree.sign(&signer, SignOptions { attribute: Some(USER_IMA), ..SignOptions::default() }, |entry| {
+    ///     assert_eq!(entry.outcome, Signing::Failed(Error::NoVerity));
+    ///     Ok::<(), Error>(())
+    /// })?;
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::Key`]; [`Error::VerityHash`].

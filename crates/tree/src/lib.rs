@@ -13,6 +13,7 @@
 //! | `manifest` | digests and signatures in one signed file |
 //! | `file_system`, `kernel` | what keeps and what checks attributes, and why one was refused |
 //! | `forecast`, `census`, `geometry` | what signatures cost: the model, what a tree holds, how its disk is laid out |
+//! | `preflight` | what is looked at before anything is written |
 //! | `pipeline` | threads in bounded memory |
 //!
 //! ```
@@ -57,6 +58,7 @@ mod kernel;
 mod keys;
 pub mod manifest;
 mod pipeline;
+mod preflight;
 mod record;
 mod remedy;
 mod replica;
@@ -77,9 +79,10 @@ pub use geometry::Ground;
 pub use kernel::Kernel;
 pub use keys::{Signer, Subject, TrustedKey};
 pub use manifest::Manifest;
+pub use preflight::Preflight;
 pub use record::{KeyId, Record, Version};
 pub use rules::{Patterns, Rules};
 pub use sign::{SignOptions, Signing};
 pub use tree::{Count, Entry, SECURITY_IMA, Tree, USER_IMA};
-pub use verify::Verification;
+pub use verify::{Applying, Verification};
 pub use walk::Left;

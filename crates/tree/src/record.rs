@@ -136,6 +136,21 @@ impl<'a> Record<'a> {
         Ok(Self { kind, version, hash, key_id: KeyId(u32::from_be_bytes([k0, k1, k2, k3])), signature })
     }
 
+    /// What is in the way of a signature by this key: nothing, or one that says it is by the same key. A bare digest, which IMA
+    /// writes where it measures, is nobody's signature.
+    ///
+    /// # Errors
+    /// [`Error::OtherKey`], and [`Error::Occupied`] for what nobody can read, unless it may be replaced.
+    pub(crate) fn before(value: &'a [u8], key_id: KeyId, replace: bool) -> Result<Option<Self>, Error> {
+        match Self::parse(value) {
+            Ok(there) if there.key_id == key_id => Ok(Some(there)),
+            Err(Error::NotSigned { kind: 1 | 4 }) => Ok(None),
+            _ if replace => Ok(None),
+            Ok(there) => Err(Error::OtherKey { key_id: there.key_id }),
+            Err(_) => Err(Error::Occupied),
+        }
+    }
+
     /// The attribute's value.
     pub fn to_bytes(&self) -> Vec<u8> {
         let version = match self.version {

@@ -26,8 +26,14 @@ impl Error {
                 "make room: `sealstone tree sign --dry-run` says how much is needed"
             }
             Self::Immutable => "lsattr shows it, chattr -i takes it away",
+            Self::KernelCannotCheck { .. } => {
+                "Linux 7.2 with CONFIG_CRYPTO_MLDSA checks it; --i-have-tested signs for another machine"
+            }
             Self::ManifestUnsigned => "`sealstone tree apply --cert` checks each signature in it by itself",
             Self::NoAttributes { .. } => "--store manifest keeps the signatures beside the tree",
+            Self::NoRoom { .. } => {
+                "make room, take a smaller level, or --store manifest; nothing was written"
+            }
             Self::NoVerity => {
                 "`fsverity enable` enables it where the file system can; --digest future-verity signs what that will be, by blocks of 4 KiB without salt"
             }
@@ -84,12 +90,14 @@ impl Error {
             Self::DiskFull => "disk-full",
             Self::Engine(_) => "engine",
             Self::Immutable => "immutable",
+            Self::KernelCannotCheck { .. } => "kernel-cannot-check",
             Self::Manifest { .. } | Self::ManifestSignature | Self::ManifestUnsigned | Self::Rule { .. } => {
                 "manifest"
             }
             Self::Missing => "missing",
             Self::ModeDiffers { .. } => "mode-differs",
             Self::NoAttributes { .. } => "no-attributes",
+            Self::NoRoom { .. } => "no-room",
             Self::NoVerity => "no-verity",
             Self::NotPermitted { .. } => "not-permitted",
             Self::NotRegular => "not-regular",

@@ -17,6 +17,23 @@ impl Census {
     /// Makes `count` files beneath a directory, taken evenly from all that are remembered. Larger ones than `largest` bytes are made
     /// of that size. Gives how many have all their attributes: some are only for root, or for another file system.
     ///
+    /// ```
+    /// use sealstone_tree::{Census, Rules, Tree};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let disk = tempfile::tempdir()?;
+    /// # let disk = disk.path();
+    /// // A sample of a tree of ten thousand files, in the empty directory `disk`.
+    /// let census = Census::of_files(10_000, 4000, &[]);
+    /// assert_eq!(census.replicate(disk, 150, 16_384)?, 150);
+    ///
+    /// let sample = Tree::open(disk, Rules::default(), false, 2)?.census();
+    /// assert_eq!((sample.files(), sample.directories), (150, 2));
+    /// assert!(sample.remembered().iter().all(|file| file.size <= 16_384));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
     /// # Errors
     /// What the system says to a directory or a file.
     pub fn replicate(&self, at: &Path, count: usize, largest: u64) -> std::io::Result<usize> {

@@ -196,19 +196,13 @@ impl Batch<'_> {
             None => None,
         };
         let Some(value) = value else { return Ok(Ok((file, Step::Sign))) };
-        let step = match Record::parse(&value) {
-            Ok(record) if record.key_id() == self.signer.public().key_id => {
-                let as_now = record.version() == self.signer.version()
-                    && record.hash() == self.signer.hash()
-                    && record.kind() == self.signer.subject().kind();
-                if as_now { Step::Check(value) } else { Step::Sign }
-            }
-            // A bare digest, which IMA writes where it measures: nobody's signature.
-            Err(Error::NotSigned { kind: 1 | 4 }) => Step::Sign,
-            _ if self.options.replace => Step::Sign,
-            Ok(record) => return Err(Error::OtherKey { key_id: record.key_id() }),
-            Err(_) => return Err(Error::Occupied),
-        };
+        let own = Record::before(&value, self.signer.public().key_id, self.options.replace)?;
+        let as_now = own.is_some_and(|record| {
+            record.version() == self.signer.version()
+                && record.hash() == self.signer.hash()
+                && record.kind() == self.signer.subject().kind()
+        });
+        let step = if as_now { Step::Check(value) } else { Step::Sign };
         Ok(Ok((file, step)))
     }
 

@@ -111,7 +111,20 @@ impl Tree {
         Room::of(self.root.fd())
     }
 
-    /// The same after everything that was written is on the disk.
+    /// The same after everything that was written is on the disk: only then does the room say what files have taken.
+    ///
+    /// ```no_run
+    /// use sealstone_tree::{Rules, Tree};
+    ///
+    /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let tree = Tree::open("/mnt/image".as_ref(), Rules::default(), false, 2)?;
+    /// let before = tree.settled_room()?.unused;
+    /// std::fs::write("/mnt/image/more", [7; 10_000])?;
+    /// // 12288 on a file system with blocks of 4 KiB, if nobody else writes there.
+    /// println!("{} bytes", before.saturating_sub(tree.settled_room()?.unused));
+    /// # Ok(())
+    /// # }
+    /// ```
     ///
     /// # Errors
     /// [`Error::System`].

@@ -5,8 +5,7 @@ use std::iter::Peekable;
 
 use crate::appraise::Appraiser;
 use crate::error::Error;
-use crate::file::File;
-use crate::file_id::{FileId, HashAlgorithm};
+use crate::file_id::{FileId, HashAlgorithm, Kind};
 use crate::manifest::{Line, Manifest};
 use crate::pipeline;
 use crate::record::{KeyId, Record};
@@ -21,8 +20,23 @@ pub enum Verification {
     Bad(Error),
     /// A trusted key signed it.
     Good(Option<KeyId>),
+    /// A trusted key signed the digest that fs-verity would have of it, and fs-verity is not enabled for it: the file is what was
+    /// signed, and no kernel takes that signature before fs-verity is enabled.
+    GoodWithoutVerity(KeyId),
     /// Not a file that is meant.
     Left(Left),
+}
+
+/// What became of a signature of a manifest that was to be written to its file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Applying {
+    /// It is written.
+    Applied(KeyId),
+    /// It is not written, and why.
+    Failed(Error),
+    /// The file has a signature by the same key over its content, and has it still.
+    Kept(KeyId),
 }
 
 impl Tree {
@@ -215,14 +229,16 @@ impl Tree {
     }
 
     /// Writes the attributes of a manifest to the files of the tree: each only where a trusted key's signature in it stands for
-    /// the file as it is. A file that has another signature is left as it is unless `replace` says otherwise.
+    /// the file as it is. What a file has already is treated as [`sign`](Self::sign) treats it: a signature by the same key that
+    /// stands for the file is kept, one that does not is overwritten, and so is a bare digest of IMA; another key's signature, and
+    /// what nobody can read, only with `replace`.
     ///
     /// ```
     /// use std::fs::File;
     ///
     /// use sealstone_tree::manifest::{Header, Writer};
     /// use sealstone_tree::{
-    ///     Appraiser, Error, Manifest, Rules, SignOptions, Signer, Tree, USER_IMA, Verification,
+    ///     Applying, Appraiser, Error, Manifest, Rules, SignOptions, Signer, Tree, USER_IMA, Verification,
     /// };
     ///
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -263,7 +279,7 @@ impl Tree {
     /// signer.public().trusted_by(&mut appraiser)?;
     /// let tree = Tree::open(copy, Rules::default(), false, 2)?;
     /// tree.apply(Manifest::unverified(File::open(&place)?)?, &appraiser, USER_IMA, false, |entry| {
-    ///     assert!(matches!(entry.outcome, Verification::Good(_)));
+    ///     assert_eq!(entry.outcome, Applying::Applied(signer.public().key_id));
     ///     Ok::<(), Error>(())
     /// })?;
     /// let mut good = 0;
@@ -284,16 +300,14 @@ impl Tree {
         appraiser: &Appraiser,
         attribute: &str,
         replace: bool,
-        take: impl FnMut(Entry<Verification>) -> Result<(), E>,
+        take: impl FnMut(Entry<Applying>) -> Result<(), E>,
     ) -> Result<(), E> {
         let work = |buffer: &mut Vec<u8>, batch: Vec<Result<Line, Error>>| {
             let done = batch.into_iter().map(|line| match line {
-                Err(why) => Entry::new(Vec::new(), Verification::Bad(why)),
+                Err(why) => Entry::new(Vec::new(), Applying::Failed(why)),
                 Ok(line) => {
-                    let outcome = match self.apply_line(&line, appraiser, attribute, replace, buffer) {
-                        Ok(key_id) => Verification::Good(Some(key_id)),
-                        Err(why) => Verification::Bad(why),
-                    };
+                    let outcome = self.apply_line(&line, appraiser, attribute, replace, buffer);
+                    let outcome = outcome.unwrap_or_else(Applying::Failed);
                     Entry { path: line.path, bytes: line.size, outcome, line: None }
                 }
             });
@@ -309,29 +323,32 @@ impl Tree {
         attribute: &str,
         replace: bool,
         buffer: &mut Vec<u8>,
-    ) -> Result<KeyId, Error> {
+    ) -> Result<Applying, Error> {
         let value = line.attribute.as_deref().ok_or(Error::Unsigned)?;
         let record = Record::parse(value)?;
+        let key_id = record.key_id();
         let mut file = match self.take(&line.path, None)? {
             Ok(file) => file,
             Err(_) => return Err(Error::NotRegular),
         };
-        match file.attribute(attribute)? {
-            Some(there) if !replace && there != value => match Record::parse(&there) {
-                // The same key's: of the file as it was, or by another of its names.
-                Ok(other) if other.key_id() == record.key_id() => {}
-                Ok(other) => return Err(Error::OtherKey { key_id: other.key_id() }),
-                Err(_) => return Err(Error::Occupied),
-            },
-            _ => {}
-        }
+        let there = file.attribute(attribute)?;
+        let own = match &there {
+            None => None,
+            // One of another kind or hash function is refused below, as it is not of this digest.
+            Some(there) => {
+                Record::before(there, key_id, replace)?.filter(|own| own.version() == record.version())
+            }
+        };
         // Once more, for another name of the file may get its signature at the same time.
         for _ in 0..2 {
             let id = file.id(record.kind(), record.hash(), buffer)?;
             appraiser.appraise(&record, &id)?;
+            if own.is_some_and(|own| appraiser.appraise(&own, &id).is_ok()) {
+                return Ok(Applying::Kept(key_id));
+            }
             if file.is_unchanged()? {
                 file.set_attribute(attribute, value)?;
-                return Ok(record.key_id());
+                return Ok(Applying::Applied(key_id));
             }
         }
         Err(Error::Changed)
@@ -385,7 +402,7 @@ struct Batch<'a> {
 impl Batch<'_> {
     fn run(&mut self, batch: Vec<(Vec<u8>, Found)>) -> Vec<Entry<Verification>> {
         let mut entries: Vec<Entry<Verification>> = Vec::with_capacity(batch.len());
-        let mut read: Vec<(usize, Vec<u8>, FileId)> = Vec::new();
+        let mut read: Vec<(usize, Looked)> = Vec::new();
         for (path, found) in batch {
             let mut bytes = 0;
             let outcome = match found {
@@ -394,9 +411,9 @@ impl Batch<'_> {
                 Found::File => match self.look(&path) {
                     Err(why) => Verification::Bad(why),
                     Ok(Err(why)) => Verification::Left(why),
-                    Ok(Ok((file, value, id))) => {
-                        bytes = file.state.size;
-                        read.push((entries.len(), value, id));
+                    Ok(Ok(looked)) => {
+                        bytes = looked.size;
+                        read.push((entries.len(), looked));
                         // Replaced below.
                         Verification::Bad(Error::BadSignature)
                     }
@@ -405,17 +422,18 @@ impl Batch<'_> {
             entries.push(Entry { path, bytes, outcome, line: None });
         }
         let mut claims = Vec::with_capacity(read.len());
-        for (_, value, id) in &read {
+        for (_, looked) in &read {
             // Read once already.
-            if let Ok(record) = Record::parse(value) {
-                claims.push((record, *id));
+            if let Ok(record) = Record::parse(&looked.value) {
+                claims.push((record, looked.id));
             }
         }
         let verdicts = self.appraiser.appraise_all(&claims);
         debug_assert_eq!(verdicts.len(), read.len());
-        for (((index, ..), (record, _)), verdict) in read.iter().zip(&claims).zip(verdicts) {
+        for (((index, looked), (record, _)), verdict) in read.iter().zip(&claims).zip(verdicts) {
             entries[*index].outcome = match verdict {
-                Ok(()) => Verification::Good(Some(record.key_id())),
+                Ok(()) if looked.is_held => Verification::Good(Some(record.key_id())),
+                Ok(()) => Verification::GoodWithoutVerity(record.key_id()),
                 Err(why) => Verification::Bad(why),
             };
         }
@@ -424,8 +442,7 @@ impl Batch<'_> {
 
     /// The file's signature and its digest, of the kind and by the hash function that the signature names. A file whose signature nobody can
     /// check is not read.
-    #[allow(clippy::type_complexity, reason = "three things of one file")]
-    fn look(&mut self, path: &[u8]) -> Result<Result<(File, Vec<u8>, FileId), Left>, Error> {
+    fn look(&mut self, path: &[u8]) -> Result<Result<Looked, Left>, Error> {
         let mut file = match self.tree.take(path, Some(self.seen))? {
             Ok(file) => file,
             Err(why) => return Ok(Err(why)),
@@ -435,7 +452,17 @@ impl Batch<'_> {
         if !self.appraiser.knows(record.key_id()) {
             return Err(Error::UnknownKey { key_id: record.key_id() });
         }
+        let is_held = record.kind() != Kind::Verity || file.has_verity(record.hash())?;
         let id = file.id(record.kind(), record.hash(), self.buffer)?;
-        Ok(Ok((file, value, id)))
+        Ok(Ok(Looked { size: file.state.size, value, id, is_held }))
     }
+}
+
+/// A file with a signature that somebody trusted may have made.
+struct Looked {
+    size: u64,
+    value: Vec<u8>,
+    id: FileId,
+    /// Whether the kernel takes a signature of this kind of the file as it stands.
+    is_held: bool,
 }

@@ -146,3 +146,63 @@ pub(crate) fn measured(fd: BorrowedFd<'_>, hash: HashAlgorithm) -> Result<Option
         }
     }
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    /// `fsverity digest --compact` of fsverity-utils 1.5 for files of byte n mod 251 at place n: nothing, one block, more, one level
+    /// that is full (128 digests of SHA-256, 64 of SHA-512), and one digest beyond it. The test `verities` asks the tool itself for
+    /// many more, where it is installed.
+    const KNOWN: [(usize, &str, &str); 6] = [
+        (
+            0,
+            "3d248ca542a24fc62d1c43b916eae5016878e2533c88238480b26128a1f1af95",
+            "ccf9e5aea1c2a64efa2f2354a6024b90dffde6bbc017825045dce374474e13d10adb9dadcc6ca8e17a3c075fbd31336e8f266ae6fa93a6c3bed66f9e784e5abf",
+        ),
+        (
+            1,
+            "b803429503d95915829b29fdbc8bbad142f3abfd11b1cadf5526582e685c0551",
+            "9fcf5172b085b1c8f9365eecb37a1869e193a4705654a5829f11939cd01d5c0fd97276be8cd9d49f76cfc8dcfeb80f8128e3548a1de50b56912b9e3fc7bde27b",
+        ),
+        (
+            4096,
+            "13e9b8848ae484a36acb3f3cac0ceb2f7601e96633d15c92f9bd3dd44e492157",
+            "7bf994782b368ecc4e20ce9144701b1a30524d5bbc90987625de22eebc8cf370ec846c1b5e77f9099c6f6cfc0b590359b9ac8083a43e5f7fa5ec05a25dab6e03",
+        ),
+        (
+            4097,
+            "b0d074abef4d544404facfab6ba242f6a8ccbde90f1325cd286f3c8aa8d0f8aa",
+            "97a1e45daaa69bd7b31908cf835318ba36476984ffa7f4a5913c0187db04ce5f19dc80306f493741d4ad1cdd212b7a9d2691aa3d42563d35471363fbb0fc7f1c",
+        ),
+        (
+            524_288,
+            "d82861203d50ae9b60948504a704f35f5118bd229aeb1a22d6dae47b1767c4c4",
+            "7b3d245f9dc3169e2f721fa32f735149ace066408e783d5d79e21f9761e2efc39fb016b0a94e0a00af41a32fa5283b189899b0f27f91d013be745709678c0278",
+        ),
+        (
+            524_289,
+            "4dc6905041c9c4ee73e13b53f63f5d289c46da359b664a965ead7f8cc4d799d4",
+            "60b58fe0f1e5198627ffb6be091eef60edce9b4ff6ee43884ba78a831ecdecc1572729afc5ebeb09101e3f102c9d7142ab4f66216198d85f8c7194eca7885bb2",
+        ),
+    ];
+
+    #[test]
+    fn trees_are_those_of_fsverity_however_the_bytes_come() {
+        for (len, sha256, sha512) in KNOWN {
+            let bytes: Vec<u8> = (0..len).map(|at| (at % 251) as u8).collect();
+            for (hash, expected) in [(HashAlgorithm::Sha256, sha256), (HashAlgorithm::Sha512, sha512)] {
+                // In blocks, in pieces that end within one, and all at once.
+                for piece in [4096, 1000, 65_536, len.max(1)] {
+                    let mut tree = Merkle::new(hash).unwrap();
+                    bytes.chunks(piece).for_each(|piece| tree.update(piece));
+                    let digest = tree.finish();
+                    let digits: String = digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+                    assert_eq!(digits, expected, "{len} bytes by {piece}, {hash}");
+                }
+            }
+        }
+        assert!(Merkle::new(HashAlgorithm::Sha384).is_err());
+    }
+}

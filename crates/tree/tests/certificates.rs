@@ -101,3 +101,17 @@ fn two_keys_with_one_id_are_noticed() {
     assert_eq!(trusting(&[&one, &two]).shared_ids().count(), 0);
     assert!(spki::from_der(&one.public().spki).is_ok());
 }
+
+/// IMA checks RSA by PKCS #1 v1.5, for which such a key must not be used (RFC 4055 §1.2).
+#[test]
+fn an_rsa_key_for_pss_alone_is_not_trusted() {
+    let root = |name: &str| {
+        let chain = format!("{}/../pki/tests/data/openssl/chains/{name}.pem", env!("CARGO_MANIFEST_DIR"));
+        Certificate::all_from_pem(&std::fs::read_to_string(chain).unwrap()).unwrap().pop().unwrap()
+    };
+    assert_eq!(TrustedKey::of_spki(root("rsa").public_key()).unwrap().algorithm, "RSA");
+    for name in ["pss-key", "pss-key-limits"] {
+        let refused = TrustedKey::of_spki(root(name).public_key());
+        assert!(matches!(refused, Err(Error::Key { what }) if what.contains("PSS alone")), "{name}");
+    }
+}

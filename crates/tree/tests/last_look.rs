@@ -13,7 +13,7 @@ use rustix::fs::inotify::{self, CreateFlags, Reader, WatchFlags};
 use sealstone_mldsa::{Level, any};
 use sealstone_tree::{Appraiser, Key, Manifest, Rules, SignOptions, Tree, USER_IMA};
 
-use crate::trees::{apply, manifest, stored};
+use crate::trees::{apply, by_manifest, manifest, stored};
 use crate::world::{open, sign, signer, trusting, user, verify};
 
 /// Attempts until one came in time.
@@ -97,6 +97,30 @@ fn a_file_that_changes_behind_its_digest_is_signed_as_it_is() {
         assert_eq!(word, "signed");
         // A signature of what the file was does not verify.
         in_time.then(|| verify(&open(tree.path()), &appraiser)[&b"a"[..]] == "good")
+    });
+}
+
+/// A file that changes while it is read for a list is read once more: the list is of what it is.
+#[test]
+fn a_file_that_changes_while_it_is_listed_is_listed_as_it_is() {
+    let (tree, key) = (tempfile::tempdir().unwrap(), signer(Level::MlDsa44, 1));
+    let at = tree.path().join("file");
+    mostly(|attempt| {
+        fs::File::create(&at).unwrap().set_len(64 << 20).unwrap();
+        let over = AtomicBool::new(false);
+        let read = Watch::of(&at, WatchFlags::ACCESS);
+        let (text, in_time) = std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                let seen = read.wait(&over);
+                // Its first bytes are read by now, and the last are not.
+                rewrite(&at, attempt as u8 | 1);
+                seen && !over.load(Ordering::Relaxed)
+            });
+            let text = manifest(tree.path(), Rules::default(), Some(&key), SignOptions::default(), &key);
+            over.store(true, Ordering::Relaxed);
+            (text, writer.join().unwrap())
+        });
+        in_time.then(|| by_manifest(tree.path(), &text, &[&key]).unwrap()[&b"file"[..]] == "good")
     });
 }
 

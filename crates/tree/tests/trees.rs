@@ -8,10 +8,10 @@ use std::path::Path;
 use sealstone_mldsa::Level;
 use sealstone_tree::manifest::{Header, Writer};
 use sealstone_tree::{
-    Appraiser, Error, HashAlgorithm, Manifest, Rules, SignOptions, Signer, Tree, USER_IMA, Version,
+    Appraiser, Error, HashAlgorithm, Manifest, Rules, SignOptions, Signer, Subject, Tree, USER_IMA, Version,
 };
 
-use crate::world::{Outcomes, name, open, sign, signer, trusting, user, verdict, verify, word};
+use crate::world::{Outcomes, applied, name, open, sign, signer, trusting, user, verdict, verify, word};
 
 fn tree() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
@@ -105,7 +105,7 @@ pub(crate) fn extracted(folder: &Path) -> Vec<u8> {
 pub(crate) fn apply(folder: &Path, manifest: Manifest, trusted: &Appraiser) -> Outcomes {
     let mut outcomes = Outcomes::new();
     let Ok(()) = open(folder).apply(manifest, trusted, USER_IMA, false, |entry| {
-        outcomes.insert(entry.path, verdict(&entry.outcome));
+        outcomes.insert(entry.path, applied(&entry.outcome));
         Ok::<(), Infallible>(())
     });
     outcomes
@@ -333,13 +333,14 @@ fn a_manifest_beside_attributes_lists_every_name() {
         fs::remove_file(at.join("two")).unwrap();
         fs::write(at.join("two"), "content").unwrap();
         let manifest = Manifest::unverified(stored(&text)).unwrap();
-        let mut applied = Vec::new();
+        let mut outcomes = Vec::new();
         let Ok(()) = open(at).apply(manifest, &trusting(&[&key]), USER_IMA, false, |entry| {
-            applied.push(verdict(&entry.outcome));
+            outcomes.push(applied(&entry.outcome));
             Ok::<(), Infallible>(())
         });
-        let expected = if keep_signatures { "good" } else { "unsigned" };
-        assert_eq!(applied, [expected, expected], "each line has a signature of its own");
+        // The file that is still the one that was signed has its signature.
+        let expected = if keep_signatures { ["kept", "good"] } else { ["unsigned"; 2] };
+        assert_eq!(outcomes, expected, "each line has a signature of its own");
     }
 }
 
@@ -356,16 +357,59 @@ fn a_file_of_two_names_takes_either_signature() {
         let manifest = Manifest::unverified(stored(&manifest(at, Rules::default(), None, keep, by))).unwrap();
         let mut outcomes = Outcomes::new();
         let Ok(()) = open(at).apply(manifest, &trusting(&[&key, &other]), USER_IMA, replace, |entry| {
-            outcomes.insert(entry.path, verdict(&entry.outcome));
+            outcomes.insert(entry.path, applied(&entry.outcome));
             Ok::<(), Infallible>(())
         });
         outcomes.into_values().collect::<Vec<_>>()
     };
-    assert_eq!(apply(&key, false), ["good", "good"]);
-    assert_eq!(apply(&key, false), ["good", "good"], "signatures of the same key, made later");
+    assert_eq!(apply(&key, false), ["good", "kept"], "one of its names is first");
+    assert_eq!(apply(&key, false), ["kept", "kept"], "signatures of the same key, made later");
     assert_eq!(apply(&other, false), ["other-key", "other-key"]);
     assert_eq!(verify(&open(at), &trusting(&[&key]))[&b"one"[..]], "good");
-    assert_eq!(apply(&other, true), ["good", "good"]);
+    assert_eq!(apply(&other, true), ["good", "kept"]);
+}
+
+/// What a file has already is kept and overwritten by `apply` as it is by `sign`.
+#[test]
+fn what_is_there_stands_or_falls_as_by_signing() {
+    let (folder, key) = (tree(), signer(Level::MlDsa44, 1));
+    let at = folder.path();
+    let keep = SignOptions { keep_signatures: true, ..SignOptions::default() };
+    let text = manifest(at, Rules::default(), None, keep, &key);
+    let back = || apply(at, Manifest::unverified(stored(&text)).unwrap(), &trusting(&[&key]));
+    let file = at.join("usr.conf");
+    let set =
+        |value: &[u8]| rustix::fs::setxattr(&file, USER_IMA, value, rustix::fs::XattrFlags::empty()).unwrap();
+
+    // Signatures by the same key, made by chance of its own.
+    sign(&open(at), &key, user());
+    let before = values(at);
+    assert_eq!(words(&back()), ["kept"]);
+    assert_eq!(values(at), before);
+    // One of what the file was, and a bare digest of IMA.
+    set(&before[1]);
+    assert_eq!(back()[&b"usr.conf"[..]], "good");
+    set(&[&[4, 4][..], &[0; 32]].concat());
+    assert_eq!(back()[&b"usr.conf"[..]], "good");
+    let applied = value(&file);
+    assert_ne!(applied, before[0]);
+    assert_eq!(back()[&b"usr.conf"[..]], "kept");
+    // One that is good, and made in another way: by another hash function, of another thing of the file.
+    let mut others = [signer(Level::MlDsa44, 1), signer(Level::MlDsa44, 1)];
+    others[0].set_hash(HashAlgorithm::Sha512).unwrap();
+    others[1].set_subject(Subject::FutureVerity).unwrap();
+    for other in others {
+        assert_eq!(words(&sign(&open(at), &other, user())), ["signed"]);
+        assert_eq!(words(&back()), ["good"]);
+        assert_eq!(value(&file), applied);
+    }
+    // Another key's, and what nobody can read.
+    sign(&open(at), &signer(Level::MlDsa44, 2), SignOptions { replace: true, ..user() });
+    let theirs = value(&file);
+    assert_eq!(words(&back()), ["other-key"]);
+    assert_eq!(value(&file), theirs);
+    set(b"mine");
+    assert_eq!(back()[&b"usr.conf"[..]], "occupied");
 }
 
 #[test]
@@ -385,6 +429,26 @@ fn classical_keys_sign_both_versions() {
         }
     }
     assert_eq!(signer(Level::MlDsa65, 1).set_version(Version::V2), Err(Error::ClassicalRules));
+}
+
+/// A kernel whose policy asks for version 3 takes no other, however good it is.
+#[test]
+fn a_good_signature_of_another_version_does_not_stay() {
+    use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo};
+    let folder = tree();
+    let at = folder.path();
+    let info = PrivateKeyInfo::new(KeyAlgorithm::EcP256, &[7; 32], None).unwrap();
+    let [mut old, new] = [(); 2].map(|()| Signer::new(&info, None, 0).unwrap());
+    old.set_version(Version::V2).unwrap();
+    let keep = SignOptions { keep_signatures: true, ..SignOptions::default() };
+    let text = manifest(at, Rules::default(), None, keep, &new);
+    sign(&open(at), &old, user());
+    let before = values(at);
+    assert!(before.iter().all(|value| value[1] == 2));
+    let back = || apply(at, Manifest::unverified(stored(&text)).unwrap(), &trusting(&[&new]));
+    assert_eq!(words(&back()), ["good"]);
+    assert!(values(at).iter().all(|value| value[1] == 3));
+    assert_eq!(words(&back()), ["kept"]);
 }
 
 /// More files than fit a batch or a window, by several threads, in the order of their names.

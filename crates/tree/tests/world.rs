@@ -10,7 +10,9 @@ use std::process::Command;
 
 use sealstone_mldsa::Level;
 use sealstone_pki::{KeyAlgorithm, PrivateKeyInfo};
-use sealstone_tree::{Appraiser, Rules, SignOptions, Signer, Signing, Tree, USER_IMA, Verification};
+use sealstone_tree::{
+    Applying, Appraiser, Rules, SignOptions, Signer, Signing, Tree, USER_IMA, Verification,
+};
 
 /// What became of each path, in a word.
 pub(crate) type Outcomes = BTreeMap<Vec<u8>, String>;
@@ -46,7 +48,17 @@ pub(crate) fn verdict(verification: &Verification) -> String {
     match verification {
         Verification::Bad(why) => why.code().to_owned(),
         Verification::Good(_) => "good".to_owned(),
+        Verification::GoodWithoutVerity(_) => "good-without-verity".to_owned(),
         Verification::Left(why) => why.name().to_owned(),
+        other => format!("{other:?}"),
+    }
+}
+
+pub(crate) fn applied(applying: &Applying) -> String {
+    match applying {
+        Applying::Applied(_) => "good".to_owned(),
+        Applying::Failed(why) => why.code().to_owned(),
+        Applying::Kept(_) => "kept".to_owned(),
         other => format!("{other:?}"),
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
 use std::path::{Path, PathBuf};
-use std::process::{Child, ChildStdout, Command, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -105,6 +105,8 @@ impl Generator {
 /// A run that goes on. It ends when the value does.
 pub(crate) struct Running {
     child: Child,
+    /// Open while the run is wanted: the generator ends with it, also when this process is killed.
+    input: ChildStdin,
     lines: BufReader<ChildStdout>,
 }
 
@@ -119,14 +121,16 @@ impl Running {
             .spawn();
         let mut child = child.map_err(|why| format!("taskset: {why}"))?;
         let lines = BufReader::new(child.stdout.take().ok_or("the generator has no output")?);
-        Ok(Self { child, lines })
+        let input = child.stdin.take().ok_or("the generator has no input")?;
+        Ok(Self { child, input, lines })
     }
 
     /// Requests go by the pipe: no secret is in an argument.
     fn write(&mut self, plan: &Value, requests: &[Value]) -> Result<(), String> {
-        let mut input = BufWriter::new(self.child.stdin.take().ok_or("the generator has no input")?);
+        let mut input = BufWriter::new(&mut self.input);
         let mut lines = std::iter::once(plan).chain(requests);
-        let written = lines.try_for_each(|line| writeln!(input, "{line}")).and_then(|()| input.flush());
+        let written = lines.try_for_each(|line| writeln!(input, "{line}"));
+        let written = written.and_then(|()| writeln!(input)).and_then(|()| input.flush());
         written.map_err(|why| format!("the generator's input: {why}"))
     }
 

@@ -212,9 +212,10 @@ def apply(
     replace: bool = False,
     jobs: int | None = None,
 ) -> list[Entry]:
-    """Writes the signatures of a manifest to the files of a tree: each only where it is a trusted key's over the file as it is.
+    """Writes the signatures of a manifest to the files of a tree: each only where it is a trusted key's over the file as it is. A
+    file that has a good signature by the same key keeps that one.
 
-    replace: overwrites signatures of other keys.
+    replace: overwrites signatures of other keys, and what nobody can read.
 
     Raises BadTree if one was not written; BadManifest, BadCertificate, OSError.
     """

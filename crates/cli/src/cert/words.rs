@@ -31,7 +31,8 @@ pub(crate) fn key_words(spki_der: &[u8]) -> (String, &'static str) {
     }
     if let Ok((modulus, _)) = spki::rsa_from_der(spki_der) {
         let bits = 8 * modulus.len() - modulus.first().map_or(0, |first| first.leading_zeros() as usize);
-        return (format!("RSA of {bits} bits"), "not post-quantum");
+        let padding = if spki::rsa_is_for_pss_alone(spki_der) { ", for PSS alone" } else { "" };
+        return (format!("RSA of {bits} bits{padding}"), "not post-quantum");
     }
     if let Ok(key) = EncapsulationKey::from_der(spki_der) {
         return (key.algorithm().to_string(), "post-quantum, for encryption");
@@ -244,4 +245,22 @@ pub(crate) fn ima(target: &Target, certificate: &Certificate, terminal: &mut Ter
         "{DIM}Linux will know it as id:{id}: keyctl padd asymmetric '' %keyring:.ima < {}{DIM:#}",
         shown(path)
     ))
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use sealstone_pki::Certificate;
+
+    use super::key_words;
+
+    #[test]
+    fn an_rsa_key_for_pss_alone_is_named_so() {
+        for (name, expected) in [("rsa", "RSA of 3072 bits"), ("pss-key", "RSA of 2048 bits, for PSS alone")]
+        {
+            let chain = format!("{}/../pki/tests/data/openssl/chains/{name}.pem", env!("CARGO_MANIFEST_DIR"));
+            let chain = Certificate::all_from_pem(&std::fs::read_to_string(chain).unwrap()).unwrap();
+            assert_eq!(key_words(chain.last().unwrap().public_key()).0, expected);
+        }
+    }
 }

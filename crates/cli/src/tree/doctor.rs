@@ -5,10 +5,13 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use sealstone_mldsa::Level;
-use sealstone_tree::{Error as TreeError, Kernel, KeyId, Record, Rules, SECURITY_IMA, Tree, USER_IMA};
+use sealstone_tree::{
+    Error as TreeError, Kernel, KeyId, Record, Rules, SECURITY_IMA, SignOptions, Tree, USER_IMA,
+};
 use serde_json::{Value, json};
 
-use super::{keys, refused, usage};
+use super::sign::stopped;
+use super::{keys, usage};
 use crate::error::Error;
 use crate::files::shown;
 use crate::password::PasswordFile;
@@ -18,12 +21,13 @@ use crate::terminal::{BOLD, DIM, Terminal};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  sealstone tree doctor /usr                                   what fits there, and what this kernel checks
-  sealstone tree doctor /usr --key ima.pem --cert ima.crt      and whether that key can sign it
+  sealstone tree doctor /usr                               what fits there, what this kernel checks
+  sealstone tree doctor /usr --key ima.pem --cert ima.crt  and whether that key can sign it
 
-What fits is tried on a file without a name, which is gone afterwards.
+What fits is tried on a file without a name, which is gone afterwards. With a key the disk's room is compared with \
+what signatures of the whole tree take, as `tree sign` does before it begins.
 
-Exit code: 0 it can be signed, 2 wrong options or keys, 3 it cannot, and why.")]
+Exit code: 0 that key can sign it, or none was given, 2 wrong options or keys, 3 it cannot, and why.")]
 pub(crate) struct Options {
     /// The tree
     #[arg(value_name = "DIR")]
@@ -102,16 +106,9 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         }
     }
     let Some(signer) = signer else { return Ok(()) };
-    if signer.is_ml_dsa() && kernel.would_refuse_ml_dsa() {
-        return Err(refused(
-            format!("this kernel, {}, is under an appraisal policy and cannot check ML-DSA", kernel.release),
-            "Linux 7.2 with CONFIG_CRYPTO_MLDSA checks it",
-        ));
-    }
-    match tree.probe(SECURITY_IMA, signer.attribute_len(), signer.public().key_id) {
-        Ok(_) => Ok(()),
-        Err(why) => Err(refused(format!("{name}: {why}"), why.remedy().unwrap_or("another store may do"))),
-    }
+    let how = SignOptions { attribute: Some(SECURITY_IMA), ..SignOptions::default() };
+    let found = tree.preflight(&options.dir, &signer, &how, Some(&kernel));
+    found.map(drop).map_err(|why| stopped(&options.dir, &why))
 }
 
 fn show_kernel(kernel: &Kernel, terminal: &mut Terminal) -> Result<(), Error> {

@@ -22,6 +22,18 @@ use crate::files::shown;
 use crate::terminal::Terminal;
 
 #[derive(Subcommand)]
+#[command(after_help = "\
+Examples:
+  sealstone key generate --alg ML-DSA-65 --out ima.pem           a key that signs files
+  sealstone cert new --ima --key ima.pem --subject CN=files --out ima.crt
+                                                                 by which a kernel finds it
+  sealstone tree doctor /usr --key ima.pem --cert ima.crt        whether it would work out
+  sealstone tree sign --key ima.pem --cert ima.crt /usr          security.ima, as root
+  sealstone tree verify --cert ima.crt /usr                      every file, or exit code 1
+
+Whoever is not root signs into a manifest beside the tree, and `tree apply` writes its signatures where the tree is \
+installed. docs/tree-tutorial.md goes from the first key to an update and the next key; docs/tree.md says what fits \
+where, and what it costs.")]
 pub(crate) enum Command {
     /// Sign every file of a tree
     Sign(sign::Options),

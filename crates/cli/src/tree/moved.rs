@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use sealstone_tree::manifest::{Header, Writer};
-use sealstone_tree::{Entry, Error as TreeError, HashAlgorithm, Manifest, Rules, Verification};
+use sealstone_tree::{Applying, Entry, Error as TreeError, HashAlgorithm, Manifest, Rules, Verification};
 use serde_json::json;
 
 use super::summary::Report;
@@ -21,7 +21,7 @@ use crate::terminal::Terminal;
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  sealstone tree extract --store user-xattr usr               writes usr.manifest, signatures included
+  sealstone tree extract --store user-xattr usr               writes usr.manifest with signatures
   sealstone tree extract /usr --manifest usr.manifest --key ima.pem --cert ima.crt
                                                               signs the list too
 
@@ -95,7 +95,14 @@ pub(crate) fn extract(options: &Extract, terminal: &mut Terminal) -> Result<(), 
             Verification::Bad(TreeError::Unsigned) if options.skip_unsigned => {
                 report.good(&entry.path, "unsigned", 0, json!({}))
             }
-            outcome => said(&mut report, "extracted", &entry.path, entry.bytes, outcome),
+            Verification::Good(key_id) => {
+                let key_id = key_id.map(|key_id| key_id.to_string());
+                report.good(&entry.path, "extracted", entry.bytes, json!({ "key_id": key_id }))
+            }
+            Verification::Left(why) => report.left(&entry.path, why),
+            Verification::Bad(why) => report.bad(&entry.path, "failed", &why, 0),
+            // Kinds that later versions of the crate may have are not good.
+            _ => report.bad(&entry.path, "failed", &TreeError::BadSignature, 0),
         }
     })?;
     let (bad, files) = (report.failed(), report.files());
@@ -121,9 +128,11 @@ Examples:
   sealstone tree apply usr.manifest usr --cert ima.crt --store user-xattr
 
 Each signature is checked against the file and the certificates before it is written. Nothing outside DIR \
-is touched, whatever the manifest says.
+is touched, whatever the manifest says. As by `tree sign`, a good signature by the same key is kept, one that \
+is not good any more and a bare digest of IMA are overwritten; another key's signature, and what nobody can \
+read, only with --replace.
 
-Exit code: 0 every signature of the manifest is on its file, 1 some are not, 2 anything else.")]
+Exit code: 0 every file of the manifest has a good signature by its key, 1 some have not, 2 anything else.")]
 pub(crate) struct Apply {
     /// The manifest
     #[arg(value_name = "MANIFEST")]
@@ -140,7 +149,7 @@ pub(crate) struct Apply {
     /// Where signatures go
     #[arg(long, value_name = "STORE", default_value = "xattr")]
     store: Attribute,
-    /// Overwrite other signatures
+    /// Overwrite signatures of other keys, and what nobody can read
     #[arg(long)]
     replace: bool,
     #[command(flatten)]
@@ -161,7 +170,17 @@ pub(crate) fn apply(options: &Apply, terminal: &mut Terminal) -> Result<(), Erro
         &appraiser,
         attribute,
         options.replace,
-        |Entry { path, bytes, outcome, .. }| said(&mut report, "applied", &path, bytes, outcome),
+        |Entry { path, bytes, outcome, .. }| match outcome {
+            Applying::Applied(key_id) => {
+                report.good(&path, "applied", bytes, json!({ "key_id": key_id.to_string() }))
+            }
+            Applying::Kept(key_id) => {
+                report.good(&path, "kept", bytes, json!({ "key_id": key_id.to_string() }))
+            }
+            Applying::Failed(why) => report.bad(&path, "failed", &why, 0),
+            // Kinds that later versions of the crate may have are not good.
+            _ => report.bad(&path, "failed", &TreeError::Unsigned, 0),
+        },
     )?;
     let (bad, files) = (report.failed(), report.files());
     report.finish(json!({ "attribute": attribute }))?;
@@ -169,23 +188,4 @@ pub(crate) fn apply(options: &Apply, terminal: &mut Terminal) -> Result<(), Erro
         return Err(incomplete(format!("{bad} of {files} signatures were not written"), None));
     }
     Ok(())
-}
-
-fn said(
-    report: &mut Report<'_>,
-    good: &'static str,
-    path: &[u8],
-    bytes: u64,
-    outcome: Verification,
-) -> Result<(), Error> {
-    match outcome {
-        Verification::Good(key_id) => {
-            let key_id = key_id.map(|key_id| key_id.to_string());
-            report.good(path, good, bytes, json!({ "key_id": key_id }))
-        }
-        Verification::Left(why) => report.left(path, why),
-        Verification::Bad(why) => report.bad(path, "failed", &why, 0),
-        // Kinds that later versions of the crate may have are not good.
-        _ => report.bad(path, "failed", &TreeError::BadSignature, 0),
-    }
 }

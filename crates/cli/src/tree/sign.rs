@@ -4,11 +4,9 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use sealstone_tree::forecast::Geometry;
 use sealstone_tree::manifest::{Header, Writer};
 use sealstone_tree::{
-    Entry, Error as TreeError, FileSystem, Kernel, SECURITY_IMA, SignOptions, Signer, Signing, Subject, Tree,
-    USER_IMA,
+    Entry, Error as TreeError, Kernel, SECURITY_IMA, SignOptions, Signer, Signing, Subject, Tree, USER_IMA,
 };
 use serde_json::json;
 
@@ -59,13 +57,14 @@ impl Digest {
 #[command(after_help = "\
 Examples:
   sealstone tree sign --key ima.pem --cert ima.crt image/usr       writes security.ima, as root
-  sealstone tree sign --key ima.pem --cert ima.crt --dry-run /usr  says what it would do and what it costs
+  sealstone tree sign --key ima.pem --cert ima.crt --dry-run /usr  says what it would do and cost
   sealstone tree sign --key ima.pem --cert ima.crt --store manifest usr
                                                                    writes usr.manifest, as anybody
   sealstone tree sign --key ima.pem --cert ima.crt --only-executable --exclude '*.pyc' image
 
 A file that this key signed already is kept, so that a run that was interrupted is finished by the same \
-command. Another key's signature is only overwritten with --replace. Links are not followed, and a file \
+command; a signature by it that is not good any more is renewed. Another key's signature, and what nobody can \
+read, is only overwritten with --replace. Links are not followed, and a file \
 of several names is signed once. ML-DSA signatures are of version 3 (Linux 7.2).
 
 Exit code: 0 every file that is meant is signed, 1 some are not, 2 wrong options or keys, 3 nothing was \
@@ -84,7 +83,7 @@ pub(crate) struct Options {
     /// Put each file's signature into the manifest too, for `tree apply`
     #[arg(long)]
     keep_signatures: bool,
-    /// Overwrite signatures of other keys
+    /// Overwrite signatures of other keys, and what nobody can read
     #[arg(long)]
     replace: bool,
     /// Replace a manifest that is there
@@ -225,7 +224,8 @@ fn plan(options: &Options, signer: &Signer, tree: &Tree, terminal: &mut Terminal
         Store::UserXattr => (Some(USER_IMA), options.manifest.is_some()),
         Store::Manifest => (None, true),
         Store::Auto => match tree.probe(SECURITY_IMA, bytes, key_id) {
-            Ok(true) => {
+            // Whether there is room for all is asked below.
+            Ok(true) | Err(TreeError::DiskFull) => {
                 said(terminal, options, "store: security.ima, which may be written here")?;
                 (Some(SECURITY_IMA), options.manifest.is_some())
             }
@@ -263,96 +263,25 @@ fn plan(options: &Options, signer: &Signer, tree: &Tree, terminal: &mut Terminal
     if manifest.is_some() {
         signer.public().ml_dsa().map_err(|cause| usage("the key", &cause))?;
     }
-    let count = tree.count(None);
-    let mut plan = Plan { attribute, manifest, files: count.files, cost: 0 };
-    let Some(name) = attribute else { return Ok(plan) };
-    // A tree of which this user may not write the first directory tells file by file.
-    if let Err(why) = tree.probe(name, bytes, key_id) {
-        let hint = why.remedy().unwrap_or("`sealstone tree doctor` shows more");
-        return Err(refused(format!("{}: {why}", shown(&options.selection.dir)), hint));
-    }
-    if name == SECURITY_IMA && signer.is_ml_dsa() && !options.dry_run {
-        kernel(options)?;
-    }
-    space(options, signer, tree, &mut plan, terminal)?;
-    Ok(plan)
-}
-
-/// A kernel under a policy refuses every file whose signature it cannot check: also the shell.
-fn kernel(options: &Options) -> Result<(), Error> {
-    let kernel = Kernel::read(Path::new("/"));
-    if options.i_have_tested || !kernel.would_refuse_ml_dsa() {
-        return Ok(());
-    }
-    let what = format!(
-        "this kernel, {}, is under an appraisal policy ({}) and cannot check ML-DSA: it would refuse every file that is signed here",
-        kernel.release,
-        kernel.active.first().map_or("", String::as_str)
-    );
-    Err(refused(
-        what,
-        "Linux 7.2 with CONFIG_CRYPTO_MLDSA checks it; --i-have-tested signs for another machine",
-    ))
-}
-
-/// Whether the disk has what signing takes, by the model of `tree report`.
-fn space(
-    options: &Options,
-    signer: &Signer,
-    tree: &Tree,
-    plan: &mut Plan,
-    terminal: &mut Terminal,
-) -> Result<(), Error> {
-    let (bytes, name) = (signer.attribute_len(), plan.attribute.unwrap_or(SECURITY_IMA));
-    let failed = |cause: TreeError| usage(&shown(&options.selection.dir), &cause);
-    let room = tree.room().map_err(failed)?;
-    let mut inodes = 0;
-    match tree.ground(&options.selection.dir).map_err(failed)? {
-        // Nothing is known of this kind: a value in whole blocks.
-        None => {
-            let block = room.block.max(1);
-            plan.cost = (bytes as u64).div_ceil(block).saturating_mul(block).saturating_mul(plan.files);
-        }
-        Some(ground) => {
-            let geometry = &ground.geometry;
-            plan.cost = geometry.alone(name, bytes).unwrap_or(0).saturating_mul(plan.files);
-            let copies = room.file_system == FileSystem::Overlay;
-            let apart = matches!(geometry, Geometry::Ext4 { ea_inode: true, .. });
-            // Looking at what each file has is slow, so only where it matters.
-            if options.dry_run || copies || apart || plan.cost > room.free / 2 {
-                let forecast = geometry.forecast(&tree.census(), name, bytes);
-                plan.cost = u64::try_from(forecast.added).unwrap_or(0);
-                inodes = forecast.inodes;
-                if copies {
-                    terminal.warn(
-                        format_args!(
-                            "overlayfs copies each file of a lower layer when it is signed: up to {} bytes",
-                            forecast.copied
-                        ),
-                        "sign the layers themselves where that is too much",
-                    );
-                }
-            }
-        }
-    }
-    let (taken, free, what) = match room.file_system {
-        FileSystem::Tmpfs => return Ok(()),
-        _ if inodes > room.inodes => (inodes, room.inodes, "inodes"),
-        _ => (plan.cost, room.free, "bytes"),
-    };
-    if taken > free {
-        let what = format!(
-            "{}: signing {} files takes up to {taken} {what} of {}, and {free} are free",
-            shown(&options.selection.dir),
-            plan.files,
-            room.file_system
+    let how = SignOptions { attribute, dry_run: options.dry_run, ..SignOptions::default() };
+    let kernel = (!options.i_have_tested).then(|| Kernel::read(Path::new("/")));
+    let dir = &options.selection.dir;
+    let found = tree.preflight(dir, signer, &how, kernel.as_ref()).map_err(|why| stopped(dir, &why))?;
+    if found.copied > 0 {
+        terminal.warn(
+            format_args!(
+                "overlayfs copies each file of a lower layer when it is signed: up to {} bytes",
+                found.copied
+            ),
+            "sign the layers themselves where that is too much",
         );
-        return Err(refused(
-            what,
-            "make room, take a smaller level, or --store manifest; nothing was written",
-        ));
     }
-    Ok(())
+    Ok(Plan { attribute, manifest, files: found.files, cost: found.cost })
+}
+
+/// It would not work out, and why.
+pub(super) fn stopped(dir: &Path, why: &TreeError) -> Error {
+    refused(format!("{}: {why}", shown(dir)), why.remedy().unwrap_or("`sealstone tree doctor` shows more"))
 }
 
 fn said(terminal: &mut Terminal, options: &Options, what: &str) -> Result<(), Error> {

@@ -12,7 +12,7 @@ use super::summary::Report;
 use super::{Attribute, Selection, incomplete, keys, usage};
 use crate::error::Error;
 use crate::files::shown;
-use crate::terminal::Terminal;
+use crate::terminal::{DIM, Terminal, grouped};
 
 /// Options of `tree verify`.
 #[derive(Args)]
@@ -26,7 +26,8 @@ Examples:
 Every file has a verdict: good, does-not-verify (a changed file and a forged signature look alike), \
 unsigned, unknown-key, malformed, unsupported-version, classical-not-checked, unreadable; by a manifest \
 also content-differs, mode-differs, missing and unlisted. The rules of a manifest are those that it was \
-made with.
+made with. A file that is signed for fs-verity (type 6) is good if it is what was signed; where fs-verity is \
+not enabled for it the last lines say so, for a kernel would refuse it.
 
 Exit code: 0 all files are good, 1 some are not, 2 anything else, such as a certificate that cannot be \
 used. The certificates are trusted as they stand: no chain is followed.")]
@@ -42,7 +43,7 @@ pub(crate) struct Options {
     /// Where signatures are
     #[arg(long, value_name = "STORE", default_value = "xattr", conflicts_with = "manifest")]
     store: Attribute,
-    /// A manifest to verify by
+    /// Verify by this signed list, and not by attributes
     #[arg(long, value_name = "FILE", conflicts_with_all = ["exclude", "include", "ignore_file", "only_executable", "min_size"])]
     manifest: Option<PathBuf>,
     /// Files that may be unsigned, or not in the manifest, as a line of .gitignore; may be given often
@@ -78,14 +79,25 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
     };
     let total = tree.count(None).files;
     let mut report = Report::new(terminal, machine.json, options.report.as_deref(), dir, Some(total))?;
-    let take = |entry| one(&mut report, &allowed, entry);
+    let mut without_verity = 0;
+    let take = |entry: Entry<Verification>| {
+        without_verity += u64::from(matches!(entry.outcome, Verification::GoodWithoutVerity(_)));
+        one(&mut report, &allowed, entry)
+    };
     match manifest {
         Some(manifest) => tree.verify_manifest(manifest, take)?,
         None => tree.verify(&appraiser, options.store.name(), take)?,
     }
     let (failed, files, left_out) = (report.failed(), report.files(), report.left_out());
     let incomplete_by_rule = options.require_all && left_out > 0;
-    report.finish(json!({ "valid": failed == 0 && !incomplete_by_rule }))?;
+    let valid = failed == 0 && !incomplete_by_rule;
+    report.finish(json!({ "valid": valid, "without_fs_verity": without_verity }))?;
+    if without_verity > 0 && !machine.json {
+        terminal.line(format_args!(
+            "{DIM}no-verity: {} good here by a signature for fs-verity, which is not enabled: a kernel refuses that until it is{DIM:#}",
+            grouped(without_verity as usize)
+        ))?;
+    }
     if failed > 0 {
         return Err(incomplete(format!("{failed} of {files} files are not good"), None));
     }
@@ -108,6 +120,10 @@ fn one(report: &mut Report<'_>, allowed: &Patterns, entry: Entry<Verification>) 
         Verification::Good(key_id) => {
             let key_id = key_id.map(|key_id| key_id.to_string());
             report.good(&entry.path, "good", entry.bytes, json!({ "key_id": key_id }))
+        }
+        Verification::GoodWithoutVerity(key_id) => {
+            let more = json!({ "fs_verity": false, "key_id": key_id.to_string() });
+            report.good(&entry.path, "good", entry.bytes, more)
         }
         Verification::Bad(TreeError::Unsigned | TreeError::Unlisted) if allowed.matches(&entry.path) => {
             report.good(&entry.path, "allowed-unsigned", 0, json!({}))

@@ -25,6 +25,38 @@ use crate::census::{Census, Group};
 use crate::file_system::FileSystem;
 
 /// A file system, with what decides over the place of attributes. Sizes are in bytes.
+///
+/// ```
+/// use sealstone_tree::forecast::{Attribute, Geometry};
+/// use sealstone_tree::{Census, Record, SECURITY_IMA};
+///
+/// let ext4 = Geometry::Ext4 { block: 4096, inode: 256, ea_inode: false };
+/// let xfs = Geometry::Xfs { block: 4096, inode: 512 };
+/// // Signatures of ML-DSA-44, -65 and -87.
+/// let [small, middle, large] = [2420, 3309, 4627].map(Record::len_for);
+///
+/// // A step, not a slope: from 3072 bytes on XFS gives a value blocks of its own, beside the leaf that names it.
+/// assert_eq!((xfs.alone(SECURITY_IMA, small), xfs.alone(SECURITY_IMA, middle)), (Ok(4096), Ok(8192)));
+/// // ext4 has one block for all attributes of a file, and what does not fit there does not fit.
+/// assert_eq!(ext4.alone(SECURITY_IMA, middle), Ok(4096));
+/// let misfit = ext4.alone(SECURITY_IMA, large).expect_err("one block is too little");
+/// assert_eq!((misfit.limit, misfit.to_string().as_str()), (4040, "a value has at most 4040 bytes"));
+///
+/// // A thousand files with a label of SELinux each.
+/// let label = Attribute::shared("security.selinux", 30);
+/// let labelled = Census::of_files(1000, 60_000, &[label.clone()]);
+/// let forecast = xfs.forecast(&labelled, SECURITY_IMA, middle);
+/// assert_eq!((forecast.pure(), forecast.added), (3_318_000, 8_192_000));
+///
+/// // The same with a signature of P-384, for which ext4 has given the block already.
+/// let signed = Census::of_files(1000, 60_000, &[label, Attribute::unique(SECURITY_IMA, 113)]);
+/// assert_eq!(ext4.forecast(&signed, SECURITY_IMA, middle).added, 0);
+/// assert_eq!(ext4.forecast(&signed, SECURITY_IMA, large).unfit(), 1000);
+///
+/// // What is usual, under the names of mkfs.
+/// let names: Vec<String> = Geometry::all().iter().map(Geometry::to_string).collect();
+/// assert!(names.contains(&"ext4 4K ea_inode".to_owned()) && names.contains(&"btrfs 16K, DUP".to_owned()));
+/// ```
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Geometry {
@@ -104,6 +136,11 @@ impl Geometry {
             Some((misfit, _)) => Err(misfit),
             None => Ok(u64::try_from(forecast.added).unwrap_or(0)),
         }
+    }
+
+    /// Whether a file with these attributes has room for one more, or for a new value of its namesake.
+    pub(crate) fn holds(&self, attributes: &[Attribute], name: &str, len: usize) -> bool {
+        self.forecast(&Census::of_files(1, 1, attributes), name, len).unfit() == 0
     }
 
     /// What it takes to give every file of a tree this attribute. A value that is there under its name is replaced.

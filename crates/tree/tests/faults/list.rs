@@ -268,6 +268,21 @@ fn copies() -> Vec<Copied> {
             sign(&open(at), &signer(Level::MlDsa44, 2), user());
             text.to_owned()
         }),
+        ("the file has a good signature by the same key", "kept", "file", |text, at| {
+            sign(&open(at), &signer(Level::MlDsa44, 1), user());
+            text.to_owned()
+        }),
+        ("the file has the same key's signature over what it was", "good", "file", |text, at| {
+            fs::write(at.join("file"), "before").unwrap();
+            sign(&open(at), &signer(Level::MlDsa44, 1), user());
+            fs::write(at.join("file"), CONTENT).unwrap();
+            text.to_owned()
+        }),
+        ("the file has a bare digest that IMA wrote", "good", "file", |text, at| {
+            let bare = [&[4, 4][..], &[9; 32]].concat();
+            rustix::fs::setxattr(at.join("file"), USER_IMA, &bare, rustix::fs::XattrFlags::empty()).unwrap();
+            text.to_owned()
+        }),
         ("the file's attribute is none of ours", "occupied", "file", |text, at| {
             let flags = rustix::fs::XattrFlags::empty();
             rustix::fs::setxattr(at.join("file"), USER_IMA, b"mine", flags).unwrap();

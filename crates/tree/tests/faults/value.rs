@@ -139,7 +139,7 @@ pub(super) fn forgeries() -> Vec<Forgery> {
         made("a good signature of a Merkle tree with this digest", "does-not-verify", |_| {
             record(Level::MlDsa65, 1, Version::V3, Kind::Verity, &id(6, 4), b"")
         }),
-        made("a good signature of its Merkle tree: good", "good", |_| {
+        made("a good signature of its Merkle tree, without fs-verity: good", "good-without-verity", |_| {
             let id = [&[6, 4][..], &fsverity(CONTENT)].concat();
             record(Level::MlDsa65, 1, Version::V3, Kind::Verity, &id, b"")
         }),

@@ -142,11 +142,11 @@ impl Algorithm {
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  sealstone tree report /usr                            on the file system that it lies on, and on all others
+  sealstone tree report /usr                            where it lies, and on all other file systems
   sealstone tree report --fs xfs --chart cost.svg /usr  one of them, and a picture
   sealstone tree report --files 27346 --mean-size 60000 --attribute security.selinux=30
                                                         a tree that is not here
-  sealstone tree report --measure --fs xfs,btrfs /usr   as root: tries it on disks in files, which are gone afterwards
+  sealstone tree report --measure --fs xfs,btrfs /usr   as root: tries it on disks in files
 
 Costs are what statfs would show. A value that is there under the same name is replaced. On ext4 and XFS they are \
 exact, on btrfs within a tenth for ML-DSA; docs/tree.md explains each.

@@ -59,16 +59,24 @@ fn a_tree_without_room_is_refused_before_its_first_file() {
         list.args(["-R", "--absolute-names", "-n", "security.ima"]).arg(&tree);
         String::from_utf8_lossy(&list.output().unwrap().stdout).matches("# file: ").count()
     };
+    let doctor = || {
+        let mut sealstone = Command::new(env!("CARGO_BIN_EXE_sealstone"));
+        sealstone.args(["tree", "doctor", "--key"]).arg(&key).arg(&tree).output().unwrap()
+    };
+    let asked = doctor();
+    assert_eq!(asked.status.code(), Some(3), "{}", String::from_utf8_lossy(&asked.stderr));
     let refused = sign();
     let said = String::from_utf8_lossy(&refused.stderr);
     assert_eq!(refused.status.code(), Some(3), "{said}");
     let expected = format!("signing {FILES} files takes up to {} bytes of ext4, and ", FILES * 4096);
     assert!(said.contains(&expected), "{said}");
+    assert!(String::from_utf8_lossy(&asked.stderr).contains(&expected), "both say the same");
     assert!(said.contains("hint: make room, take a smaller level, or --store manifest"), "{said}");
     assert_eq!(signed(), 0, "nothing is written");
 
     fs::remove_file(&filler).unwrap();
     assert!(tool("sync", &["-f", &place]));
+    assert!(doctor().status.success());
     let done = sign();
     assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
     assert_eq!(signed(), FILES);

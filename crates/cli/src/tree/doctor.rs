@@ -15,7 +15,7 @@ use super::{keys, usage};
 use crate::error::Error;
 use crate::files::shown;
 use crate::password::PasswordFile;
-use crate::terminal::{BOLD, DIM, Terminal};
+use crate::terminal::{BOLD, DIM, Terminal, grouped};
 
 /// Options of `tree doctor`.
 #[derive(Args)]
@@ -91,7 +91,9 @@ pub(crate) fn run(options: &Options, terminal: &mut Terminal) -> Result<(), Erro
         show_kernel(&kernel, terminal)?;
         terminal.line(format_args!(
             "{BOLD}{name}{BOLD:#}  {}, blocks of {} bytes, {} bytes free",
-            room.file_system, room.block, room.free
+            room.file_system,
+            room.block,
+            grouped(usize::try_from(room.free).unwrap_or(usize::MAX))
         ))?;
         for (of, bytes, probes) in &probes {
             terminal.line(format_args!(

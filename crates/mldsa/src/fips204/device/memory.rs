@@ -83,6 +83,8 @@ pub trait Entry: Element {
 
 /// One polynomial of a vector, in R_q or in T_q.
 pub trait Row: Element {
+    /// self = 0, for a sum to begin with. Not `wipe`: that is for what leaves, and does nothing under the feature `leaky`.
+    fn clear(&mut self);
     /// w = self.
     fn load(&self, room: Room, w: &mut Coeffs);
     /// self = w.
@@ -159,6 +161,9 @@ pub(crate) fn mul_add_streamed<const PIECE: usize>(
 }
 
 impl Row for Words {
+    fn clear(&mut self) {
+        self.0.fill(0);
+    }
     fn load(&self, _: Room, w: &mut Coeffs) {
         *w = self.0;
     }
@@ -173,6 +178,9 @@ impl Row for Words {
 }
 
 impl Row for Packed {
+    fn clear(&mut self) {
+        self.0.fill(0);
+    }
     fn load(&self, room: Room, w: &mut Coeffs) {
         self.unpack(room, w);
     }

@@ -261,25 +261,25 @@ pub(crate) fn minus_times_2_pow_d(t1: &mut Coeffs) {
     }
 }
 
-/// A string piece by piece; what is too short for one is left out. Bounds: len > 0.
+/// Slices of `len`, one after the other; what is too short for one is left out. Bounds: len > 0.
 ///
-/// Not `chunks_exact`: where the length is no constant that divides, which no secret comes near, but `./dev ct` finds every
-/// division in the machine code.
-pub(crate) fn pieces(mut bytes: &[u8], len: usize) -> impl Iterator<Item = &[u8]> {
+/// Not `chunks_exact`: where the length is no constant that divides. No secret comes near, but `./dev ct` finds every division
+/// in the machine code.
+pub(crate) fn pieces<T>(mut whole: &[T], len: usize) -> impl Iterator<Item = &[T]> {
     debug_assert!(len > 0);
     core::iter::from_fn(move || {
-        let (piece, rest) = bytes.split_at_checked(len)?;
-        bytes = rest;
+        let (piece, rest) = whole.split_at_checked(len)?;
+        whole = rest;
         Some(piece)
     })
 }
 
 /// The same, to be written.
-pub(crate) fn pieces_mut(mut bytes: &mut [u8], len: usize) -> impl Iterator<Item = &mut [u8]> {
+pub(crate) fn pieces_mut<T>(mut whole: &mut [T], len: usize) -> impl Iterator<Item = &mut [T]> {
     debug_assert!(len > 0);
     core::iter::from_fn(move || {
-        let (piece, rest) = core::mem::take(&mut bytes).split_at_mut_checked(len)?;
-        bytes = rest;
+        let (piece, rest) = core::mem::take(&mut whole).split_at_mut_checked(len)?;
+        whole = rest;
         Some(piece)
     })
 }

@@ -118,9 +118,9 @@ fn seed<E: Entry>(
     // 7: ρ'' ← H(K || rnd || μ, 64)
     nonce_seed(room, sk.k, mu, rnd, memory.rho_pp);
     // 5: Â ← ExpandA(ρ)
-    for r in 0..p.k {
-        for s in 0..p.l {
-            memory.a_hat[p.l * r + s].sample(room, sk.rho, (r, s));
+    for (r, row) in pieces_mut(memory.a_hat, p.l).enumerate() {
+        for (s, entry) in row.iter_mut().enumerate() {
+            entry.sample(room, sk.rho, (r, s));
         }
     }
 }
@@ -169,8 +169,8 @@ fn commit<E: Entry>(
         room.bit_unpack(p.z_bits, p.gamma1, y, poly);
         // 12: Â ∘ NTT(y)
         let y_hat = PolyHere(poly).ntt(room);
-        for (r, w) in w.iter_mut().enumerate() {
-            a_hat[p.l * r + s].mul_add(room, rho, (r, s), &y_hat, w);
+        for (r, (row, w)) in pieces(a_hat, p.l).zip(&mut **w).enumerate() {
+            row[s].mul_add(room, rho, (r, s), &y_hat, w);
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 use std::mem::{ManuallyDrop, MaybeUninit};
+use std::ops::{Deref, DerefMut};
 
 /// Bytes of stack that are painted and searched; no operation of the engine needs half of them.
 const DEPTH: usize = 1 << 20;
@@ -73,8 +74,26 @@ impl<T> Block<T> {
     pub fn dropped(mut self) -> Vec<u8> {
         // SAFETY: it is dropped once: `ManuallyDrop` does not do it again.
         unsafe { ManuallyDrop::drop(&mut self.0) }
+        self.bytes()
+    }
+
+    /// The memory as it is.
+    pub fn bytes(&self) -> Vec<u8> {
         let start = (&raw const *self.0).cast::<MaybeUninit<u8>>();
         // SAFETY: the box still owns so many bytes; volatile reads of bytes that were all written, but for padding.
         (0..size_of::<T>()).map(|i| unsafe { start.add(i).cast::<u8>().read_volatile() }).collect()
+    }
+}
+
+impl<T> Deref for Block<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}
+
+impl<T> DerefMut for Block<T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.0
     }
 }

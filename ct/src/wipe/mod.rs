@@ -8,11 +8,11 @@ mod secrets;
 
 use crate::Dice;
 use memory::{Block, left_on_stack};
-use sealstone_mldsa::device::{EncodedSigningKey, Fast, KeygenSpace, SignSpace, Small};
+use sealstone_mldsa::device::{Balanced, EncodedSigningKey, Fast, KeygenSpace, Profile, SignSpace, Small};
 use sealstone_mldsa::hazmat::{self, sign_mu_watched, sign_mu_with_rnd};
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine, Error, ExpandedSigningKey, KeygenJob, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet,
-    Randomness, SignJob, SigningKey,
+    Context, CpuEngine, Engine, Error, ExpandedSigningKey, KeygenJob, MlDsa44, MlDsa65, MlDsa87, Mu,
+    ParameterSet, Randomness, SignJob, SigningKey,
 };
 use secrets::Secrets;
 use std::collections::BTreeMap;
@@ -77,7 +77,7 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     let mut refused = 0;
     let signature = sign_mu_watched(&outside, &mu, &rnd, |_| refused += 1).map_err(text)?;
     let c_tilde = &signature.encode()[..P::C_TILDE_LEN];
-    let secrets = Rc::new(Secrets::of::<P>(&xi, &sk, &rnd, mu.as_bytes(), refused + 8, c_tilde));
+    let secrets = Rc::new(Secrets::of::<P>(&xi, &sk, &rnd, mu.as_bytes(), (refused, 7), c_tilde));
     let mut all = Vec::new();
     let mut note = |name, left| all.push((name, left, secrets.clone()));
 
@@ -94,14 +94,6 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     on_stack("import, then drop", &mut || ignore(&ExpandedSigningKey::<P>::decode(&sk)));
     on_stack("refused import", &mut || ignore(&ExpandedSigningKey::<P>::decode(&damaged)));
     on_stack("export", &mut || ignore(&outside.encode(&mut out)));
-    let (mut pk, mut made) = (vec![0; P::PK_LEN], vec![0; P::SIG_LEN]);
-    let mut maker = Box::new(KeygenSpace::<P, Small>::new());
-    on_stack("device: make a key", &mut || ignore(&maker.keygen(&xi, &mut pk, &mut out)));
-    let key = EncodedSigningKey::<P>::decode(&sk).map_err(text)?;
-    let mut small = Box::new(SignSpace::<P, Small>::new());
-    on_stack("device: sign, small", &mut || ignore(&small.sign_mu(&key, &mut Fixed(&rnd), &mu, &mut made)));
-    let mut fast = Box::new(SignSpace::<P, Fast>::new());
-    on_stack("device: sign, fast", &mut || ignore(&fast.sign_mu(&key, &mut Fixed(&rnd), &mu, &mut made)));
     on_stack("device: take a key", &mut || ignore(&EncodedSigningKey::<P>::decode(&sk)));
     let batch = left_on_stack(|| {
         let job = || SignJob { key: &*outside, mu: &mu, rnd, signature: None };
@@ -114,12 +106,48 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     });
     note("public keys of a batch", batch);
 
+    let key = EncodedSigningKey::<P>::decode(&sk).map_err(text)?;
+    let mut pk = vec![0; P::PK_LEN];
+    let mut maker = Block::new(KeygenSpace::<P, Small>::new());
+    note("device: make a key", left_on_stack(|| ignore(&maker.keygen(&xi, &mut pk, &mut out))));
+    note("device: make a key, workspace", maker.bytes());
+    if out != sk {
+        return Err(String::from("another key than the one whose secrets are looked for"));
+    }
+    for (stack, workspace, (left, memory, made)) in [
+        ("device: sign, small", "device: sign, small, workspace", device_sign::<P, Small>(&key, &rnd, &mu)),
+        (
+            "device: sign, balanced",
+            "device: sign, balanced, workspace",
+            device_sign::<P, Balanced>(&key, &rnd, &mu),
+        ),
+        ("device: sign, fast", "device: sign, fast, workspace", device_sign::<P, Fast>(&key, &rnd, &mu)),
+    ] {
+        note(stack, left);
+        note(workspace, memory);
+        if made != signature.encode() {
+            return Err(String::from("another signature than the one whose secrets are looked for"));
+        }
+    }
+
     note("memory of a seed, dropped", Block::new(SigningKey::<P>::from_seed(&xi)).dropped());
     note(
         "memory of an expanded key, dropped",
         Block::new(SigningKey::<P>::from_seed(&xi).expand()).dropped(),
     );
     Ok(all)
+}
+
+/// Signs in a workspace: what is left on the stack, what is left in the workspace, and the signature.
+fn device_sign<P: ParameterSet, M: Profile>(
+    key: &EncodedSigningKey<'_, P>,
+    rnd: &[u8; 32],
+    mu: &Mu,
+) -> (Vec<u8>, Vec<u8>, Vec<u8>) {
+    let mut made = vec![0; P::SIG_LEN];
+    let mut space = Block::new(SignSpace::<P, M>::new());
+    let left = left_on_stack(|| ignore(&space.sign_mu(key, &mut Fixed(rnd), mu, &mut made)));
+    (left, space.bytes(), made)
 }
 
 /// A random source of these bytes.

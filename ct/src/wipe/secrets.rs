@@ -2,11 +2,14 @@
 //! may lie in memory.
 
 use sealstone_mldsa::ParameterSet;
-use sha3::Shake256;
 use sha3::digest::{ExtendableOutput, Update, XofReader};
+use sha3::{Shake128, Shake256};
 use std::collections::{BTreeMap, HashMap};
+use std::sync::LazyLock;
 
 const Q: i64 = 8_380_417;
+/// 2^-32 mod q.
+const R_INVERSE: i64 = 8_265_825;
 const HALF_Q: i32 = (Q / 2) as i32;
 
 type Poly = [i32; 256];
@@ -19,14 +22,14 @@ pub struct Secrets {
 }
 
 impl Secrets {
-    /// The secrets of a seed, its expanded key, and the first `attempts` attempts to sign with this rnd; c̃ is that of the
-    /// signature.
+    /// The secrets of a seed, its expanded key, and the first attempts to sign with this rnd: those that are `refused`, the
+    /// accepted one, whose c̃ is given, and `ahead` more.
     pub fn of<P: ParameterSet>(
         xi: &[u8; 32],
         sk: &[u8],
         rnd: &[u8],
         mu: &[u8],
-        attempts: usize,
+        (refused, ahead): (usize, usize),
         c_tilde: &[u8],
     ) -> Self {
         let mut secrets = Secrets { pieces: HashMap::new(), marks: vec![false; 1 << 20] };
@@ -34,8 +37,11 @@ impl Secrets {
         secrets.bytes("the seed", xi);
         secrets.bytes("ρ'", &expanded[32..96]);
         secrets.bytes("K", &expanded[96..]);
-        let (k, mut rest) = (&sk[32..64], &sk[128..]);
+        let (rho, k, mut rest) = (&sk[..32], &sk[32..64], &sk[128..]);
+        let a_hat = expand_a(rho, P::K, P::L);
         let c = sample_in_ball(c_tilde, P::TAU);
+        let minus_c_hat = ntt(&c).map(|x| -x);
+        let mut s2_hat = Vec::new();
         for (name, name_hat, product, count, bits, b) in [
             ("s1", "NTT(s1)", "c·s1", P::L, P::ETA_BITS, P::ETA),
             ("s2", "NTT(s2)", "c·s2", P::K, P::ETA_BITS, P::ETA),
@@ -47,6 +53,9 @@ impl Secrets {
                 secrets.bytes(name, bytes);
                 let poly = unpack(bytes, bits as usize, b);
                 secrets.poly(name, name_hat, &poly);
+                if name == "s2" {
+                    s2_hat.push(ntt(&poly));
+                }
                 if b == P::ETA {
                     secrets.shifts(name, product, &c, &poly, b);
                 }
@@ -54,10 +63,25 @@ impl Secrets {
         }
         let rho_pp = shake(&[k, rnd, mu], 64);
         secrets.bytes("ρ''", &rho_pp);
-        for kappa in 0..attempts * P::L {
-            let bytes = shake(&[&rho_pp, &(kappa as u16).to_le_bytes()], 32 * P::Z_BITS as usize);
-            secrets.bytes("y", &bytes);
-            secrets.poly("y", "NTT(y)", &unpack(&bytes, P::Z_BITS as usize, P::GAMMA1));
+        for attempt in 0..=refused + ahead {
+            let mut y_hat = Vec::new();
+            for kappa in attempt * P::L..(attempt + 1) * P::L {
+                let bytes = shake(&[&rho_pp, &(kappa as u16).to_le_bytes()], 32 * P::Z_BITS as usize);
+                secrets.bytes("y", &bytes);
+                let y = unpack(&bytes, P::Z_BITS as usize, P::GAMMA1);
+                secrets.poly("y", "NTT(y)", &y);
+                y_hat.push(ntt(&y));
+            }
+            for (row, s2_hat) in a_hat.chunks_exact(P::L).zip(&s2_hat) {
+                let w_hat = product(row, &y_hat);
+                secrets.uniform("w", &inverse_ntt(&w_hat));
+                // As a sum of products in Montgomery's form.
+                secrets.uniform("NTT(w)", &w_hat.map(|x| (i64::from(x) * R_INVERSE % Q) as i32));
+                if attempt == refused {
+                    let w_hat = product(&[[1; 256], minus_c_hat], &[w_hat, *s2_hat]);
+                    secrets.uniform("w - c·s2", &inverse_ntt(&w_hat));
+                }
+            }
         }
         secrets
     }
@@ -97,6 +121,18 @@ impl Secrets {
         self.coefficients(name, poly, poly);
         let hat = ntt(poly);
         self.coefficients(name_hat, &hat, &hat);
+    }
+
+    /// Coefficients in [0, q) that are spread over it, in words and in 24 bits each.
+    fn uniform(&mut self, name: &'static str, poly: &Poly) {
+        let words: Vec<u8> = poly.iter().flat_map(|x| x.to_le_bytes()).collect();
+        for piece in words.windows(16).step_by(4).filter_map(<[u8]>::first_chunk) {
+            self.insert(*piece, name);
+        }
+        let packed: Vec<u8> = poly.iter().flat_map(|x| x.to_le_bytes().into_iter().take(3)).collect();
+        for piece in packed.windows(16).filter_map(<[u8]>::first_chunk) {
+            self.insert(*piece, name);
+        }
     }
 
     /// A small polynomial as its products with ±X^i are read, η - x and η + x, and the sums of as many of these as fit a
@@ -174,13 +210,47 @@ fn unpack(bytes: &[u8], bits: usize, b: i32) -> Poly {
     std::array::from_fn(|i| b - (0..bits).map(|j| bit(i * bits + j) << j).sum::<i32>())
 }
 
+/// FIPS 204, Algorithms 30 and 32: Â, row by row.
+fn expand_a(rho: &[u8], k: usize, l: usize) -> Vec<Poly> {
+    let entry = |n: usize| {
+        let mut hash = Shake128::default();
+        hash.update(rho);
+        hash.update(&[(n % l) as u8, (n / l) as u8]);
+        let mut stream = hash.finalize_xof();
+        let mut number = || {
+            let mut bytes = [0; 3];
+            stream.read(&mut bytes);
+            i32::from_le_bytes([bytes[0], bytes[1], bytes[2] & 127, 0])
+        };
+        std::array::from_fn(|_| {
+            loop {
+                let x = number();
+                if i64::from(x) < Q {
+                    return x;
+                }
+            }
+        })
+    };
+    (0..k * l).map(entry).collect()
+}
+
+/// The product of a row and a column, in T_q.
+fn product(row: &[Poly], column: &[Poly]) -> Poly {
+    std::array::from_fn(|i| {
+        let sum: i64 = row.iter().zip(column).map(|(a, b)| i64::from(a[i]) * i64::from(b[i]) % Q).sum();
+        sum.rem_euclid(Q) as i32
+    })
+}
+
+/// The powers of ζ.
+static POWERS: LazyLock<[i64; 256]> = LazyLock::new(|| {
+    let mut powers = [1; 256];
+    (1..256).for_each(|i| powers[i] = powers[i - 1] * 1753 % Q);
+    powers
+});
+
 /// FIPS 204, Algorithm 41.
 fn ntt(w: &Poly) -> Poly {
-    static POWERS: std::sync::LazyLock<[i64; 256]> = std::sync::LazyLock::new(|| {
-        let mut powers = [1; 256];
-        (1..256).for_each(|i| powers[i] = powers[i - 1] * 1753 % Q);
-        powers
-    });
     let mut w = w.map(i64::from);
     let mut m = 0_u8;
     for len in [128, 64, 32, 16, 8, 4, 2, 1] {
@@ -195,4 +265,22 @@ fn ntt(w: &Poly) -> Poly {
         }
     }
     w.map(|x| x.rem_euclid(Q) as i32)
+}
+
+/// FIPS 204, Algorithm 42.
+fn inverse_ntt(w_hat: &Poly) -> Poly {
+    let mut w = w_hat.map(i64::from);
+    let mut m = 0_u8; // 256
+    for len in [1, 2, 4, 8, 16, 32, 64, 128] {
+        for start in (0..256).step_by(2 * len) {
+            m = m.wrapping_sub(1);
+            let zeta = -POWERS[usize::from(m.reverse_bits())];
+            for j in start..start + len {
+                let t = w[j];
+                w[j] = (t + w[j + len]) % Q;
+                w[j + len] = zeta * ((t - w[j + len]) % Q) % Q;
+            }
+        }
+    }
+    w.map(|x| (x * 8_347_681 % Q).rem_euclid(Q) as i32) // 256^-1
 }

@@ -1,9 +1,9 @@
 //! Algorithm 6 in a small memory.
 
-use super::memory::{Memory, mul_add_streamed};
+use super::memory::{Memory, Row, mul_add_streamed};
 use crate::backend::{Coeffs, Room};
 use crate::ct::{Wipe, Wiped, declassify_all};
-use crate::fips204::encode::{SkBytesMut, pk_encode};
+use crate::fips204::encode::{SkBytesMut, pieces, pk_encode};
 use crate::fips204::params::{D, Params, Set};
 use crate::fips204::ring::{NttPolyHere, Packed, PolyHere};
 use crate::fips204::sample::{G_BLOCK, rej_bounded_poly};
@@ -70,13 +70,15 @@ pub(crate) fn keygen_internal(
     secrets(room, p, memory, &mut sk);
     let mut t1 = pk_encode(sk.rho, &mut *pk);
     let width = memory.sums.len();
-    for first in (0..p.k).step_by(width) {
+    let mut first = 0;
+    while first < p.k {
         // 5, but for s2: Â ∘ NTT(s1)
         products(room, p, memory, &sk, first);
         for (r, t1) in (first..p.k.min(first + width)).zip(&mut t1) {
             // 5 to 8
             halves(room, p, memory, &mut sk, (r, r - first), t1);
         }
+        first += width;
     }
     drop(t1);
     // 9: tr ← H(pk, 64)
@@ -114,8 +116,8 @@ fn secrets(room: Room, p: &Set, memory: &mut Keygen<'_>, sk: &mut SkBytesMut<'_>
 /// The rows of Â ∘ NTT(s1) from `first` on, as many as there are sums.
 #[inline(never)]
 fn products(room: Room, p: &Set, memory: &mut Keygen<'_>, sk: &SkBytesMut<'_>, first: usize) {
-    memory.sums.iter_mut().for_each(Packed::wipe);
-    for (s, bytes) in sk.s1.chunks_exact(p.secret_len()).enumerate() {
+    memory.sums.iter_mut().for_each(Row::clear);
+    for (s, bytes) in pieces(sk.s1, p.secret_len()).enumerate() {
         room.bit_unpack(p.eta_bits, p.eta, bytes, memory.poly);
         let s1_hat = PolyHere(memory.poly).ntt(room);
         for (r, sum) in (first..p.k).zip(&mut *memory.sums) {

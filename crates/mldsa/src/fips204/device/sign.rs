@@ -4,7 +4,7 @@ use super::memory::{Entry, Memory, Row};
 use crate::backend::{Coeffs, Room};
 use crate::ct::{Wipe, Wiped, declassify_all};
 use crate::error::Error;
-use crate::fips204::encode::{SkBytes, hint_row_pack};
+use crate::fips204::encode::{SkBytes, hint_row_pack, pieces, pieces_mut};
 use crate::fips204::params::{D, MAX_ATTEMPTS, Params, Set};
 use crate::fips204::ring::{Ball, NttPolyHere, Packed, PolyHere, Small};
 use crate::fips204::sample::{ball_block, mask_bytes, sample_in_ball};
@@ -118,7 +118,7 @@ fn seed<E: Entry>(
     // 7: ρ'' ← H(K || rnd || μ, 64)
     nonce_seed(room, sk.k, mu, rnd, memory.rho_pp);
     // 5: Â ← ExpandA(ρ)
-    for (r, row) in memory.a_hat.chunks_exact_mut(p.l).enumerate() {
+    for (r, row) in pieces_mut(memory.a_hat, p.l).enumerate() {
         for (s, entry) in row.iter_mut().enumerate() {
             entry.sample(room, sk.rho, (r, s));
         }
@@ -162,14 +162,14 @@ fn commit<E: Entry>(
     z: &mut [u8],
 ) {
     let Signing { a_hat, w, poly, rho_pp } = memory;
-    w.iter_mut().for_each(E::Row::wipe);
-    for (s, y) in z.chunks_exact_mut(p.z_len()).enumerate() {
+    w.iter_mut().for_each(E::Row::clear);
+    for (s, y) in pieces_mut(z, p.z_len()).enumerate() {
         // 11: y ← ExpandMask(ρ'', κ)
         mask_bytes(room, rho_pp, kappa + s as u16, y);
         room.bit_unpack(p.z_bits, p.gamma1, y, poly);
         // 12: Â ∘ NTT(y)
         let y_hat = PolyHere(poly).ntt(room);
-        for (r, (row, w)) in a_hat.chunks_exact(p.l).zip(&mut **w).enumerate() {
+        for (r, (row, w)) in pieces(a_hat, p.l).zip(&mut **w).enumerate() {
             row[s].mul_add(room, rho, (r, s), &y_hat, w);
         }
     }
@@ -221,7 +221,7 @@ fn r0_is_short<E: Entry>(
 ) -> bool {
     let poly = &mut *memory.poly;
     let mut s2 = Wiped(Small::ZERO);
-    for (bytes, w) in sk.s2.chunks_exact(p.secret_len()).zip(&mut *memory.w) {
+    for (bytes, w) in pieces(sk.s2, p.secret_len()).zip(&mut *memory.w) {
         room.bit_unpack(p.eta_bits, p.eta, bytes, poly);
         s2.take(poly, p.eta);
         // 19: ⟨⟨cs2⟩⟩ ← c·s2
@@ -249,7 +249,7 @@ fn respond<E: Entry>(
 ) -> bool {
     let poly = &mut *memory.poly;
     let mut s1 = Wiped(Small::ZERO);
-    for (bytes, z) in sk.s1.chunks_exact(p.secret_len()).zip(z.chunks_exact_mut(p.z_len())) {
+    for (bytes, z) in pieces(sk.s1, p.secret_len()).zip(pieces_mut(z, p.z_len())) {
         room.bit_unpack(p.eta_bits, p.eta, bytes, poly);
         s1.take(poly, p.eta);
         // 18: ⟨⟨cs1⟩⟩ ← c·s1
@@ -281,7 +281,7 @@ fn hint<E: Entry>(
     c.give(poly);
     c_hat.pack(room, PolyHere(poly).ntt(room).0);
     let mut ones = 0;
-    for (bytes, w) in sk.t0.chunks_exact(32 * D as usize).zip(&mut **w) {
+    for (bytes, w) in pieces(sk.t0, 32 * D as usize).zip(&mut **w) {
         // 25: ⟨⟨ct0⟩⟩ ← NTT⁻¹(ĉ ∘ t̂0)
         room.bit_unpack(D, 1 << (D - 1), bytes, poly);
         let NttPolyHere(t0_hat) = PolyHere(poly).ntt(room);

@@ -4,7 +4,7 @@ use super::memory::{Memory, mul_add_streamed};
 use crate::backend::{Coeffs, Room};
 use crate::ct::Wipe;
 use crate::error::Error;
-use crate::fips204::encode::{hint_ends_in_zeros, hint_row, minus_times_2_pow_d, pk_bytes};
+use crate::fips204::encode::{hint_ends_in_zeros, hint_row, minus_times_2_pow_d, pieces, pk_bytes};
 use crate::fips204::params::{Params, Set};
 use crate::fips204::ring::{NttPolyHere, Packed, PolyHere};
 use crate::fips204::sample::{ball_block, sample_in_ball};
@@ -83,7 +83,7 @@ fn is_well_formed(room: Room, memory: &mut Verification<'_>) -> bool {
     let hint_is_good = (0..p.k).all(|r| hint_row(p.omega, h, r).is_some()) && hint_ends_in_zeros(p.omega, h);
     // 13, first half: ‖z‖∞ < γ1 − β
     hint_is_good
-        && z.chunks_exact(p.z_len()).all(|z| {
+        && pieces(z, p.z_len()).all(|z| {
             room.bit_unpack(p.z_bits, p.gamma1, z, poly);
             room.norm_below(poly, p.gamma1 - p.beta)
         })
@@ -94,7 +94,8 @@ fn is_well_formed(room: Room, memory: &mut Verification<'_>) -> bool {
 fn c_tilde_agrees(room: Room, memory: &mut Verification<'_>) -> bool {
     let mut ctx = Shake::shake256(room);
     ctx.absorb([&memory.sums[0].0[..MU_LEN]]);
-    for first in (0..memory.p.k).step_by(memory.sums.len()) {
+    let mut first = 0;
+    while first < memory.p.k {
         // 9: ŵ'approx ← Â ∘ NTT(z) − NTT(c) ∘ NTT(t1·2^d)
         for r in first..memory.p.k.min(first + memory.sums.len()) {
             minus_ct1(room, memory, (r, r - first));
@@ -106,6 +107,7 @@ fn c_tilde_agrees(room: Room, memory: &mut Verification<'_>) -> bool {
         for r in first..memory.p.k.min(first + memory.sums.len()) {
             w1_prime(room, memory, (r, r - first), &mut ctx);
         }
+        first += memory.sums.len();
     }
     // 12: c̃' ← H(μ || w1Encode(w1'), λ/4)
     let c_tilde_prime = &mut memory.sums[0].0[..memory.p.c_tilde_len];

@@ -75,20 +75,11 @@ impl Root {
 
     fn open_at(&self, at: Option<&OwnedFd>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
         let at = at.map_or(self.directory.as_fd(), |at| at.as_fd());
-        if self.openat2 {
-            return self.by_openat2(at, path, flags);
-        }
-        self.by_parts(at, path, flags)
-    }
-
-    fn by_openat2(&self, at: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
-        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        if !self.cross_mounts {
-            resolve |= ResolveFlags::NO_XDEV;
-        }
         let mut again = 0;
         loop {
-            match rustix::fs::openat2(at, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve) {
+            let opened =
+                if self.openat2 { self.by_openat2(at, path, flags) } else { self.by_parts(at, path, flags) };
+            match opened {
                 Err(Errno::INTR) => {}
                 // A rename elsewhere raced with the walk up, or somebody holds a lease and is asked to give it back: for a
                 // tenth of a second, since a holder may take 45 (fs.lease-break-time) and then a new one.
@@ -99,6 +90,14 @@ impl Root {
                 done => return done,
             }
         }
+    }
+
+    fn by_openat2(&self, at: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
+        let mut resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        if !self.cross_mounts {
+            resolve |= ResolveFlags::NO_XDEV;
+        }
+        rustix::fs::openat2(at, path, flags | OFlags::CLOEXEC, Mode::empty(), resolve)
     }
 
     fn by_parts(&self, at: BorrowedFd<'_>, path: &[u8], flags: OFlags) -> Result<OwnedFd, Errno> {
@@ -159,6 +158,46 @@ mod tests {
         let root = Root::open(&tree, false).unwrap();
         refusals(&root);
         refusals(&root.without_openat2());
+        std::fs::remove_dir_all(&folder).unwrap();
+    }
+
+    /// Gives a lease back when it is asked to. Python has the call that takes one; `leases` among the tests has more of them.
+    const HOLDER: &str = "
+import fcntl, os, signal, sys
+file = os.open(sys.argv[1], os.O_RDWR)
+signal.signal(signal.SIGIO, lambda *_: fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_UNLCK))
+fcntl.fcntl(file, fcntl.F_SETLEASE, fcntl.F_WRLCK)
+print('held', flush=True)
+sys.stdin.read()
+";
+
+    #[test]
+    fn a_lease_is_waited_for_with_and_without_openat2() {
+        use std::io::BufRead as _;
+        use std::process::{Command, Stdio};
+        let folder = std::env::temp_dir().join(format!("sealstone-lease-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("file"), "x").unwrap();
+        for openat2 in [true, false] {
+            let mut holder = Command::new("python3");
+            holder.args(["-c", HOLDER]).arg(folder.join("file")).stderr(Stdio::null());
+            let Ok(mut holder) = holder.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn() else {
+                eprintln!("skipped: no Python holds a lease");
+                break;
+            };
+            let mut said = String::new();
+            std::io::BufReader::new(holder.stdout.take().unwrap()).read_line(&mut said).unwrap();
+            let root = Root::open(&folder, false).unwrap();
+            let root = if openat2 { root } else { root.without_openat2() };
+            let opened = root.file(b"file");
+            // Its input ends, and with it the holder.
+            drop(holder.stdin.take());
+            holder.wait().unwrap();
+            match said.trim() {
+                "held" => assert!(opened.is_ok(), "{:?}, openat2: {openat2}", opened.err()),
+                _ => eprintln!("skipped: no lease on this file system"),
+            }
+        }
         std::fs::remove_dir_all(&folder).unwrap();
     }
 }

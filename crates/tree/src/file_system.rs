@@ -84,7 +84,7 @@ pub struct Room {
     pub file_system: FileSystem,
     /// Bytes of a block.
     pub block: u64,
-    /// Bytes that this user can still fill.
+    /// Bytes that are free to all; what the file system keeps back for root is not counted, also for root.
     pub free: u64,
     /// Inodes that are left; on file systems that make them as they go, as many as they say.
     pub inodes: u64,

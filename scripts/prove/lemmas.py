@@ -261,9 +261,9 @@ def norm(c):
     yield Implies(known, over == If(absolute < bound, BitVecVal(0, 32), BitVecVal(-1, 32)))
 
 
-@lemma("a step up where r0 > 0, down otherwise, modulo m; nothing without a hint", "kernels/round.rs: use_hint",
+@lemma("a step up where r0 > 0, down otherwise, modulo m; nothing without a hint", "kernels/round.rs: moved",
        [{"last": 0}, {"zero": -1}, {"wrap": 1}],
-       "(moved - ((last - moved).sar::<31>() & m))", last=1, zero=0, wrap=0)
+       "moved - ((last - moved).sar::<31>() & m)", last=1, zero=0, wrap=0)
 def use_hint(c):
     r1, r0, h = word("r1"), word("r0"), word("h")
     for m in (16, 44):
@@ -278,8 +278,8 @@ def use_hint(c):
         yield Implies(known, moved == If(h == 0, r1, If(r0 > 0, up, down)))
 
 
-@lemma("the hint is 1 exactly where the high bits differ", "kernels/round.rs: make_hint", [{"shift": 5}, {"one": 3}],
-       "(zero - differ).sar::<31>() & one",
+@lemma("the hint is 1 exactly where the high bits differ", "kernels/round.rs: differ", [{"shift": 5}, {"one": 3}],
+       "(V::splat(room, 0) - differ).sar::<31>() & V::splat(room, 1)",
        shift=31, one=1)
 def make_hint(c):
     a, b = word("a"), word("b")

@@ -24,6 +24,9 @@ pub struct Exam {
     ball: Ball,
     lone: States<1>,
     four: States<4>,
+    /// A board has no memory for it.
+    #[cfg(target_pointer_width = "64")]
+    eight: States<8>,
     answer: usize,
 }
 
@@ -47,6 +50,8 @@ impl Exam {
             ball: Ball::new(room, &Poly::ZERO),
             lone: States([[0; 1]; 25]),
             four: States([[0; 4]; 25]),
+            #[cfg(target_pointer_width = "64")]
+            eight: States([[0; 8]; 25]),
             answer: 0,
         };
         exam.fill(kind);
@@ -107,6 +112,8 @@ impl Exam {
             let n = number();
             *word = if kind == 0 { 0 } else { (n << 16) ^ n };
         });
+        #[cfg(target_pointer_width = "64")]
+        self.eight.0.iter_mut().flatten().for_each(|word| *word = number());
     }
 }
 
@@ -118,6 +125,7 @@ impl PartialEq for Exam {
             && self.bytes == other.bytes
             && self.lone.0 == other.lone.0
             && self.four.0 == other.four.0
+            && self.eights() == other.eights()
             && self.answer == other.answer
     }
 }
@@ -125,6 +133,16 @@ impl PartialEq for Exam {
 impl Exam {
     fn iter(&self) -> impl Iterator<Item = &i32> {
         self.out.0.iter().chain(&self.more.0).chain(self.a.iter().chain(&self.b).flat_map(|poly| &poly.0))
+    }
+
+    #[cfg(target_pointer_width = "64")]
+    fn eights(&self) -> &[[u64; 8]] {
+        &self.eight.0
+    }
+
+    #[cfg(not(target_pointer_width = "64"))]
+    fn eights(&self) -> &[[u64; 8]] {
+        &[]
     }
 
     /// Places that have a meaning; what lies beyond may differ.
@@ -137,6 +155,8 @@ impl Exam {
 pub const METHODS: &[Method] = &[
     ("keccak_x1", |e| e.lone.permute(e.room)),
     ("keccak_x4", |e| e.four.permute(e.room)),
+    #[cfg(target_pointer_width = "64")]
+    ("keccak_x8", |e| e.eight.permute(e.room)),
     ("read 168", |e| e.lone.read(e.room, [&mut e.bytes[..168]])),
     ("ntt", |e| e.room.ntt(&mut e.out.0)),
     ("inv_ntt", |e| e.room.inv_ntt(&mut e.out.0)),

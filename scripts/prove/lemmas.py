@@ -261,21 +261,24 @@ def norm(c):
     yield Implies(known, over == If(absolute < bound, BitVecVal(0, 32), BitVecVal(-1, 32)))
 
 
-@lemma("a step up where r0 > 0, down otherwise, modulo m; nothing without a hint", "kernels/round.rs: moved",
-       [{"last": 0}, {"zero": -1}, {"wrap": 1}],
-       "moved - ((last - moved).sar::<31>() & m)", last=1, zero=0, wrap=0)
+@lemma("a step up where r0 > 0, down otherwise, modulo m; nothing without a hint; r1 = m stands for 0", "kernels/round.rs: moved",
+       [{"zero": 1}, {"wrap": 1}, {"low": 7}],
+       "(moved.add_q_if_negative(m) - m).add_q_if_negative(m)", zero=0, wrap=0, low=15)
 def use_hint(c):
     r1, r0, h = word("r1"), word("r0"), word("h")
     for m in (16, 44):
-        positive = mask(c.zero - r0) & 1
-        step = positive + positive - 1
-        moved = r1 + (step & (0 - h))
-        moved = moved + (mask(moved) & (m - c.wrap))
-        moved = moved - (mask(m - c.last - moved) & m)
-        known = And(between(0, r1, m), -G32 <= r0, r0 <= G32, Or(h == 0, h == 1))
-        up = If(r1 == m - 1, 0, r1 + 1)
-        down = If(r1 == 0, BitVecVal(m - 1, 32), r1 - 1)
-        yield Implies(known, moved == If(h == 0, r1, If(r0 > 0, up, down)))
+        up = mask(c.zero - r0)
+        moved = r1 + ((-1 - up - up) & h)
+        if m == 16:
+            moved = moved & c.low
+        else:
+            moved = moved + (mask(moved) & m) - m
+            moved = moved + (mask(moved) & (m - c.wrap))
+        known = And(between(0, r1, m + 1), -G32 <= r0, r0 <= G32, Or(r1 < m, r0 <= 0), Or(h == 0, h == -1))
+        high = If(r1 == m, BitVecVal(0, 32), r1)
+        raised = If(high == m - 1, BitVecVal(0, 32), high + 1)
+        lowered = If(high == 0, BitVecVal(m - 1, 32), high - 1)
+        yield Implies(known, moved == If(h == 0, high, If(r0 > 0, raised, lowered)))
 
 
 @lemma("the hint is 1 exactly where the high bits differ", "kernels/round.rs: differ", [{"shift": 5}, {"one": 3}],

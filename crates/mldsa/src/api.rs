@@ -5,19 +5,19 @@
 //! | [`SigningKey`] | the 32-byte seed ξ | 32 |
 //! | [`ExpandedSigningKey`] | Â, the transformed secrets and tr: spends memory to save time | about 30 k / 50 k / 83 k |
 //! | [`VerifyingKey`] | the encoded public key | 1312 / 1952 / 2592 |
-//! | [`ExpandedVerifyingKey`] | Â, NTT(t1·2^d) and tr | about 21 k / 37 k / 66 k |
+//! | [`ExpandedVerifyingKey`] | Â, NTT(t1) and tr | about 21 k / 37 k / 66 k |
 //! | [`Signature`] | the encoded signature | 2420 / 3309 / 4627 |
 
 use crate::backend::{Room, active};
 use crate::ct::{self, Wipe, Wiped};
 use crate::error::Error;
-use crate::fips204::encode::{minus_times_2_pow_d, pk_decode, sk_decode, sk_encode};
+use crate::fips204::encode::{pk_decode, sk_decode, sk_encode};
 use crate::fips204::flight::sign_internal;
 use crate::fips204::keygen::{KeyPair, keygen_internal, public_part};
 use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
 use crate::fips204::ring::{NttPoly, Poly, Small};
-use crate::fips204::sample::expand_a_beside;
-use crate::fips204::verify::{Claim, verify_internal};
+use crate::fips204::sample::{PASSING, expand_a_beside};
+use crate::fips204::verify::{Claim, Message, t1_ntt, verify_from_bytes, verify_internal};
 use crate::keccak::{Guest, Shake};
 use crate::message::{Context, MU_LEN, Mu, MuHasher, PreHash};
 use crate::random::Randomness;
@@ -122,7 +122,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     fn expand_to(&self, room: Room, key: &mut ExpandedSigningKey<P>) {
         let mut pair = KeyPair::BLANK;
-        keygen_internal(room, &self.xi, &mut pair, &mut key.a_hat);
+        keygen_internal(room, &self.xi, &mut pair, key.a_hat.as_mut());
         key.take(room, &pair);
     }
 
@@ -133,7 +133,7 @@ impl<P: ParameterSet> SigningKey<P> {
 
     pub(crate) fn verifying_key_in(&self, room: Room) -> VerifyingKey<P> {
         let mut pair = KeyPair::<P>::BLANK;
-        let mut a_hat: P::K_<P::L_<NttPoly>> = Wipe::ZERO;
+        let mut a_hat: [P::L_<NttPoly>; PASSING] = Wipe::ZERO;
         keygen_internal(room, &self.xi, &mut pair, &mut a_hat);
         VerifyingKey { pk: pair.pk }
     }
@@ -236,7 +236,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         for (claimed, t0) in claimed_t0.as_mut().iter_mut().zip(given.sk.t0.as_ref()) {
             claimed.0 = t0.0;
         }
-        public_part::<P>(room, &mut given.sk, &mut self.a_hat, &mut given.pk);
+        public_part::<P>(room, &mut given.sk, self.a_hat.as_mut(), &mut given.pk);
         let agree = |claimed: &mut Poly, made: &Poly| {
             claimed.sub(room, made);
             claimed.norm_below(room, 1)
@@ -343,8 +343,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         signature: Signature<P>,
     ) -> Result<Signature<P>, Error> {
         if self.checked {
-            let key = ExpandedVerifyingKey::expand_in(room, &self.verifying_key);
-            key.verify_in(room, mu, &signature).map_err(|_| Error::FaultDetected)?;
+            self.verifying_key.verify_in(room, mu, &signature).map_err(|_| Error::FaultDetected)?;
         }
         Ok(signature)
     }
@@ -366,7 +365,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
 /// A public key as it is sent. Every string of the right length is one.
 #[derive(Clone)]
 pub struct VerifyingKey<P: ParameterSet> {
-    pk: P::Pk,
+    pub(crate) pk: P::Pk,
 }
 
 impl<P: ParameterSet> VerifyingKey<P> {
@@ -407,16 +406,17 @@ impl<P: ParameterSet> VerifyingKey<P> {
 
     /// Checks the signature of a message. Errors: `BadSignature`.
     pub fn verify(&self, ctx: Context<'_>, message: &[u8], signature: &Signature<P>) -> Result<(), Error> {
-        let mut expanded = ExpandedVerifyingKey::BLANK;
-        expanded.fill(active(), self);
-        expanded.verify(ctx, message, signature)
+        verify_from_bytes::<P>(active(), &self.pk, &signature.sigma, Message::Pure(ctx, message))
     }
 
     /// Checks the signature of a message representative. Errors: `BadSignature`.
     pub fn verify_mu(&self, mu: &Mu, signature: &Signature<P>) -> Result<(), Error> {
-        let mut expanded = ExpandedVerifyingKey::BLANK;
-        expanded.fill(active(), self);
-        expanded.verify_mu(mu, signature)
+        self.verify_in(active(), mu, signature)
+    }
+
+    /// The same in a given room.
+    pub(crate) fn verify_in(&self, room: Room, mu: &Mu, signature: &Signature<P>) -> Result<(), Error> {
+        verify_from_bytes::<P>(room, &self.pk, &signature.sigma, Message::Mu(&mu.0))
     }
 
     fn tr(&self) -> [u8; 64] {
@@ -424,17 +424,17 @@ impl<P: ParameterSet> VerifyingKey<P> {
     }
 }
 
-/// A public key ready to verify: Â, NTT(-t1·2^d) and tr.
+/// A public key ready to verify: Â, NTT(t1) and tr.
 #[derive(Clone)]
 pub struct ExpandedVerifyingKey<P: ParameterSet> {
     pub(crate) tr: [u8; 64],
     pub(crate) a_hat: P::K_<P::L_<NttPoly>>,
-    pub(crate) minus_t1_hat: P::K_<NttPoly>,
+    pub(crate) t1_hat: P::K_<NttPoly>,
 }
 
 impl<P: ParameterSet> ExpandedVerifyingKey<P> {
     /// Zeros, to be written over.
-    const BLANK: Self = Self { tr: [0; 64], a_hat: Wipe::ZERO, minus_t1_hat: Wipe::ZERO };
+    const BLANK: Self = Self { tr: [0; 64], a_hat: Wipe::ZERO, t1_hat: Wipe::ZERO };
 
     /// A key expanded in a given room.
     pub(crate) fn expand_in(room: Room, key: &VerifyingKey<P>) -> Self {
@@ -445,14 +445,12 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
 
     /// Computes everything that a key fixes.
     fn fill(&mut self, room: Room, key: &VerifyingKey<P>) {
-        let (rho, t1) = pk_decode::<P>(room, &key.pk);
+        let (rho, t1) = pk_decode(key.encode());
         let mut hash = Guest::shake256_of(key.encode());
-        expand_a_beside::<P>(room, rho, &mut self.a_hat, &mut hash, |_, _| ());
+        expand_a_beside::<P, _>(room, rho, self.a_hat.as_mut(), &mut hash, |_, _| ());
         self.tr = hash.finish(room);
-        let minus_t1_hat: &mut [NttPoly] = self.minus_t1_hat.as_mut();
-        for (mut t1, hat) in t1.zip(minus_t1_hat) {
-            minus_times_2_pow_d(&mut t1.0);
-            t1.ntt(room, hat);
+        for (bytes, t1_hat) in t1.zip(self.t1_hat.as_mut()) {
+            t1_ntt(room, bytes, t1_hat);
         }
     }
 

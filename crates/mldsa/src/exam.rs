@@ -177,12 +177,12 @@ pub const METHODS: &[Method] = &[
     ("make_hint 88", |e| e.answer = e.room.make_hint(GAMMA2_88, &e.a[0].0, &e.b[0].0, &mut e.out.0) as usize),
     ("make_hint 32", |e| e.answer = e.room.make_hint(GAMMA2_32, &e.a[0].0, &e.b[0].0, &mut e.out.0) as usize),
     ("use_hint 88", |e| {
-        e.more.0 = e.b[0].0.map(|x| x & 1);
-        e.room.use_hint(GAMMA2_88, &e.more.0, &e.a[0].0, &mut e.out.0)
+        e.out.0 = e.a[0].0.map(|x| x | (x & 1) << 31);
+        e.room.use_hint(GAMMA2_88, &mut e.out.0)
     }),
     ("use_hint 32", |e| {
-        e.more.0 = e.b[0].0.map(|x| x & 1);
-        e.room.use_hint(GAMMA2_32, &e.more.0, &e.a[0].0, &mut e.out.0)
+        e.out.0 = e.a[0].0.map(|x| x | (x & 1) << 31);
+        e.room.use_hint(GAMMA2_32, &mut e.out.0)
     }),
     ("places", |e| e.answer = e.room.places(&e.a[0].0, &mut e.places)),
     ("norm_below", |e| e.answer = e.room.norm_below(&e.a[0].0, 1 << 17).into()),

@@ -8,6 +8,7 @@ use crate::backend::{Coeffs, active, force};
 use crate::error::Error;
 use crate::fips204::flight::sign_internal as fips204_sign_internal;
 use crate::fips204::params::{GAMMA2_32, GAMMA2_88, HALF_Q, Q};
+use crate::kernels::round::MARK;
 use crate::message::{Mu, MuHasher};
 
 pub use crate::exam::{EDGES, Exam, METHODS, Method};
@@ -121,8 +122,9 @@ pub fn field_lines(first: u32) -> [[i32; 12]; 256] {
     room.power2round(&r, &mut r1, &mut r0);
     (columns[2], columns[3]) = (r1, r0);
     for (gamma2, at) in [(GAMMA2_88, 4), (GAMMA2_32, 8)] {
-        room.use_hint(gamma2, &[0; 256], &r, &mut columns[at]);
-        room.use_hint(gamma2, &[1; 256], &r, &mut columns[at + 1]);
+        (columns[at], columns[at + 1]) = (r, r.map(|r| r | MARK));
+        room.use_hint(gamma2, &mut columns[at]);
+        room.use_hint(gamma2, &mut columns[at + 1]);
         room.decompose(gamma2, &r, &mut r1, &mut r0);
         debug_assert_eq!(columns[at], r1); // UseHint(0, r) = HighBits(r)
         columns[at + 2] = r0.map(centred);

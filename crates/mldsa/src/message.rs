@@ -23,6 +23,11 @@ impl<'a> Context<'a> {
     pub const fn new(ctx: &'a [u8]) -> Result<Self, Error> {
         if ctx.len() > CONTEXT_MAX { Err(Error::ContextTooLong) } else { Ok(Context(ctx)) }
     }
+
+    /// What M' of pure ML-DSA begins with: 0 || |ctx|, and then ctx.
+    pub(crate) fn head(&self) -> ([u8; 2], &[u8]) {
+        ([0, self.0.len() as u8], self.0)
+    }
 }
 
 /// The message representative μ, which is all of a message that signing and verifying need.
@@ -61,7 +66,8 @@ pub struct MuHasher(Shake);
 impl MuHasher {
     /// μ of pure ML-DSA: H(tr || 0 || |ctx| || ctx || M).
     pub(crate) fn pure(room: Room, tr: &[u8; 64], ctx: Context<'_>) -> Self {
-        Self::of_m_prime(room, tr, &[&[0, ctx.0.len() as u8], ctx.0])
+        let (head, ctx) = ctx.head();
+        Self::of_m_prime(room, tr, &[&head, ctx])
     }
 
     /// μ of HashML-DSA: H(tr || 1 || |ctx| || ctx || OID || PH(M)).
@@ -89,7 +95,8 @@ impl MuHasher {
     #[inline(never)]
     pub(crate) fn mu_of(room: Room, tr: &[u8; 64], ctx: Context<'_>, message: &[u8], mu: &mut [u8; MU_LEN]) {
         let mut h = Shake::shake256(room);
-        absorb_all(&mut h, tr, &[&[0, ctx.0.len() as u8], ctx.0, message]);
+        let (head, ctx) = ctx.head();
+        absorb_all(&mut h, tr, &[&head, ctx, message]);
         h.squeeze([mu]);
     }
 

@@ -279,9 +279,7 @@ pub(crate) trait Backend: Sync {
     /// See [`crate::kernels::round::make_hint_packed`].
     fn make_hint_packed(&self, gamma2: i32, r: &[u8; PACKED], z: &mut Coeffs) -> i32;
     /// See [`crate::kernels::round::use_hint`].
-    fn use_hint(&self, gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs);
-    /// See [`crate::kernels::round::use_marked_hint`].
-    fn use_marked_hint(&self, gamma2: i32, w: &mut Coeffs);
+    fn use_hint(&self, gamma2: i32, w: &mut Coeffs);
     /// See [`crate::kernels::norm::places`].
     fn places(&self, w: &Coeffs, out: &mut [i32; PLACES]) -> usize;
     /// See [`crate::kernels::norm::norm_below`].
@@ -327,8 +325,7 @@ macro_rules! door {
                 round::recompose => fn recompose(gamma2: i32, r1: &Coeffs, r: &mut Coeffs);
                 round::make_hint => fn make_hint(gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32;
                 round::make_hint_packed => fn make_hint_packed(gamma2: i32, r: &[u8; $crate::backend::PACKED], z: &mut Coeffs) -> i32;
-                round::use_hint => fn use_hint(gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs);
-                round::use_marked_hint => fn use_marked_hint(gamma2: i32, w: &mut Coeffs);
+                round::use_hint => fn use_hint(gamma2: i32, w: &mut Coeffs);
                 norm::places => fn places(w: &Coeffs, out: &mut [i32; PLACES]) -> usize;
                 norm::norm_below => fn norm_below(w: &Coeffs, bound: i32) -> bool;
                 pack::simple_bit_pack => fn simple_bit_pack(bits: u32, w: &Coeffs, out: &mut [u8]);

@@ -1,6 +1,6 @@
 //! Algorithms 20 to 28: keys, signatures and w1 as bytes.
 
-use super::params::{Array, D, Params, Q, Set};
+use super::params::{D, Params, Set};
 use super::ring::Poly;
 use crate::backend::{Coeffs, PLACES, Room};
 use crate::ct::{Wipe, Wiped};
@@ -21,19 +21,16 @@ pub(crate) fn t1_encode(room: Room, t1: &Poly, out: &mut [u8]) {
     room.simple_bit_pack(10, &t1.0, out)
 }
 
-/// ρ, and the polynomials of t1. Every string of the right length is a public key.
+/// ρ, and the places of t1 for `t1_decode`. Every string of the right length is a public key.
 /// FIPS 204, Algorithm 23, pkDecode.
-pub(crate) fn pk_decode<'a, P: Params>(
-    room: Room,
-    pk: &'a P::Pk,
-) -> (&'a [u8; 32], impl Iterator<Item = Poly> + 'a) {
-    let (rho, rest) = split::<32>(pk.as_ref());
-    let t1 = rest.chunks_exact(32 * 10).map(move |bytes| {
-        let mut t1 = Poly::ZERO;
-        room.simple_bit_unpack(10, bytes, &mut t1.0);
-        t1
-    });
-    (rho, t1)
+pub(crate) fn pk_decode(pk: &[u8]) -> (&[u8; 32], impl Iterator<Item = &[u8]>) {
+    let (rho, rest) = split::<32>(pk);
+    (rho, rest.chunks_exact(32 * 10))
+}
+
+/// One polynomial of t1. Shapes: bytes 320.
+pub(crate) fn t1_decode(room: Room, bytes: &[u8], t1: &mut Coeffs) {
+    room.simple_bit_unpack(10, bytes, t1)
 }
 
 /// sk = ρ || K || tr || s1 || s2 || t0.
@@ -166,25 +163,19 @@ pub(crate) fn sig_encode<P: Params>(room: Room, c_tilde: &P::CTilde, z: &[Poly],
     sigma
 }
 
-/// c̃, z and h; `None` if the hint is malformed.
-/// FIPS 204, Algorithm 27, sigDecode.
-///
-/// Shapes: z and h are zeros that are written over.
-pub(crate) fn sig_decode<P: Params>(
-    room: Room,
-    sigma: &P::Sig,
-    z: &mut P::L_<Poly>,
-    h: &mut P::K_<Poly>,
-) -> Option<P::CTilde> {
-    let (first, rest) = sigma.as_ref().split_at(P::C_TILDE_LEN);
-    let (middle, last) = rest.split_at(32 * P::Z_BITS as usize * P::L);
-    let c_tilde = P::CTilde::from_fn(|i| first[i]);
-    let mut polys = middle.chunks_exact(32 * P::Z_BITS as usize);
-    for z in z.as_mut() {
-        room.bit_unpack(P::Z_BITS, P::GAMMA1, polys.next().unwrap_or_default(), &mut z.0);
-    }
-    hint_bit_unpack::<P>(last, h)?;
-    Some(c_tilde)
+/// A signature in its parts, not unpacked.
+pub(crate) struct SigBytes<'a> {
+    pub(crate) c_tilde: &'a [u8],
+    pub(crate) z: &'a [u8],
+    pub(crate) h: &'a [u8],
+}
+
+/// c̃, z and h, not unpacked; `None` if the hint is malformed.
+/// FIPS 204, Algorithm 27, sigDecode, without unpacking.
+pub(crate) fn sig_decode<P: Params>(sigma: &P::Sig) -> Option<SigBytes<'_>> {
+    let (c_tilde, rest) = sigma.as_ref().split_at(P::C_TILDE_LEN);
+    let (z, h) = rest.split_at(32 * P::Z_BITS as usize * P::L);
+    hint_is_well_formed(P::OMEGA, P::K, h).then_some(SigBytes { c_tilde, z, h })
 }
 
 /// The places of the ones, polynomial by polynomial, then the running count after each polynomial.
@@ -215,16 +206,11 @@ pub(crate) fn hint_row_pack(
     y[omega + i] = *index as u8;
 }
 
-/// The hint, or `None` where the bytes are not what Algorithm 20 writes: a count that falls or passes ω, places that
-/// do not rise within a polynomial, or bytes other than zero after the last place.
-/// FIPS 204, Algorithm 21, HintBitUnpack.
-fn hint_bit_unpack<P: Params>(y: &[u8], h: &mut P::K_<Poly>) -> Option<()> {
-    for (i, h) in h.as_mut().iter_mut().enumerate() {
-        for &place in hint_row(P::OMEGA, y, i)? {
-            h.0[usize::from(place)] = 1;
-        }
-    }
-    hint_ends_in_zeros(P::OMEGA, y).then_some(())
+/// Whether the bytes are what Algorithm 20 writes: no count falls or passes ω, the places of each polynomial rise, and nothing
+/// but zeros follows the last.
+/// FIPS 204, Algorithm 21, HintBitUnpack, without unpacking: [`hint_row`] has the places.
+pub(crate) fn hint_is_well_formed(omega: usize, k: usize, y: &[u8]) -> bool {
+    (0..k).all(|i| hint_row(omega, y, i).is_some()) && hint_ends_in_zeros(omega, y)
 }
 
 /// The places of row i, rising; `None` where its counts or its places are malformed.
@@ -236,7 +222,7 @@ pub(crate) fn hint_row(omega: usize, y: &[u8], i: usize) -> Option<&[u8]> {
 }
 
 /// Whether nothing but zeros follows the last place.
-pub(crate) fn hint_ends_in_zeros(omega: usize, y: &[u8]) -> bool {
+fn hint_ends_in_zeros(omega: usize, y: &[u8]) -> bool {
     let (places, counts) = y.split_at(omega);
     let last = counts.last().map_or(0, |count| usize::from(*count));
     places.get(last..).is_some_and(|rest| rest.iter().all(|place| *place == 0))
@@ -251,14 +237,6 @@ pub(crate) fn w1_encode<P: Params>(room: Room, w1: &Poly, out: &mut [u8]) {
 /// What `w1_encode` packed.
 pub(crate) fn w1_decode<P: Params>(room: Room, bytes: &[u8], w1: &mut Poly) {
     room.simple_bit_unpack(P::W1_BITS, bytes, &mut w1.0)
-}
-
-/// -t1·2^d, which is what w' is computed with (Algorithm 8, step 9). Bounds: in [0, 2^10); out [0, q).
-pub(crate) fn minus_times_2_pow_d(t1: &mut Coeffs) {
-    for x in t1 {
-        debug_assert!((0..1 << 10).contains(x)); // and (2^10 - 1)·2^13 = q - 1
-        *x = (Q - (*x << D)) & -i32::from(*x != 0);
-    }
 }
 
 /// Slices of `len`, one after the other; what is too short for one is left out. Bounds: len > 0.

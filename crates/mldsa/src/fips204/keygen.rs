@@ -20,13 +20,13 @@ pub(crate) struct KeyPair<P: Params> {
 /// FIPS 204, Algorithm 6, ML-DSA.KeyGen_internal.
 ///
 /// Time: independent of ξ, but for the rejections in ExpandA (public) and ExpandS (which say nothing of what is taken).
-/// Differs from the standard: Â is kept too, and the private key is left unencoded until somebody asks. All of
-/// it is written in place: a secret that moves leaves a copy where it was.
+/// Differs from the standard: Â is kept too, where it has room for all rows, and the private key is left unencoded until
+/// somebody asks. All of it is written in place: a secret that moves leaves a copy where it was.
 pub(crate) fn keygen_internal<P: Params>(
     room: Room,
     xi: &[u8; 32],
     pair: &mut KeyPair<P>,
-    a_hat: &mut P::K_<P::L_<NttPoly>>,
+    a_hat: &mut [P::L_<NttPoly>],
 ) {
     // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
     let KeyPair { pk, sk } = pair;
@@ -66,7 +66,7 @@ impl<P: Params> KeyPair<P> {
 pub(crate) fn public_part<P: Params>(
     room: Room,
     sk: &mut SkParts<P>,
-    a_hat: &mut P::K_<P::L_<NttPoly>>,
+    a_hat: &mut [P::L_<NttPoly>],
     pk: &mut P::Pk,
 ) {
     let SkParts { rho, s1, s2, t0, tr, .. } = sk;
@@ -80,7 +80,7 @@ pub(crate) fn public_part<P: Params>(
     // 8: pk ← pkEncode(ρ, t1), row by row below
     let mut rows = s2.as_ref().iter().zip(t0.as_mut()).zip(pk_encode(rho, pk.as_mut()));
     // 3: Â ← ExpandA(ρ)
-    expand_a_beside::<P>(room, rho, a_hat, &mut hash, |row, hash| {
+    expand_a_beside::<P, _>(room, rho, a_hat, &mut hash, |row, hash| {
         let Some(((s2, t0), bytes)) = rows.next() else { return };
         // 5: t ← NTT⁻¹(Â ∘ NTT(s1)) + s2
         t.product(room, row, s1_hat.as_ref());

@@ -2,7 +2,8 @@
 
 use super::params::Params;
 use super::ring::Poly;
-use crate::backend::Room;
+use crate::backend::{Coeffs, Room};
+use crate::kernels::round::MARK;
 
 /// FIPS 204, Algorithm 35, Power2Round.
 pub(crate) fn power2round(room: Room, r: &Poly, r1: &mut Poly, r0: &mut Poly) {
@@ -27,7 +28,11 @@ pub(crate) fn make_hint<P: Params>(room: Room, z: &Poly, r: &Poly, h: &mut Poly)
     room.make_hint(P::GAMMA2, &z.0, &r.0, &mut h.0) as usize
 }
 
+/// w = UseHint(h, w), where h is given by the places of its ones.
 /// FIPS 204, Algorithm 40, UseHint.
-pub(crate) fn use_hint<P: Params>(room: Room, h: &Poly, r: &Poly, r1: &mut Poly) {
-    room.use_hint(P::GAMMA2, &h.0, &r.0, &mut r1.0);
+pub(crate) fn use_hint(room: Room, gamma2: i32, h: &[u8], w: &mut Coeffs) {
+    for place in h {
+        w[usize::from(*place)] |= MARK;
+    }
+    room.use_hint(gamma2, w);
 }

@@ -1,11 +1,12 @@
 //! Algorithms 29 to 34: pseudorandom polynomials. Matrices, secrets and masks are sampled as many at a time as the room
 //! has Keccak states side by side.
 
-use super::params::{Params, Q};
+use super::params::{D, Params, Q};
 use super::ring::{NttPoly, Poly};
 use crate::backend::{Coeffs, Room};
 use crate::ct::Wiped;
-use crate::keccak::{Guest, STREAM, Shake, Sponge, States, Width, squeeze_beside};
+use crate::keccak::{Beside, STREAM, Shake, Sponge, States, Streams, Width, squeeze_beside};
+use core::marker::PhantomData;
 
 /// Bytes in a block of SHAKE128, which G is.
 pub(crate) const G_BLOCK: usize = 168;
@@ -34,12 +35,23 @@ macro_rules! as_wide_as_fits {
 /// The first bytes of H(c̃), which are nearly always enough for `sample_in_ball`.
 pub(crate) type BallBlock = [u8; H_BLOCK];
 
-/// c with τ coefficients ±1 and the rest 0.
+/// -2^d, which verification multiplies c with, and not t1: only the product is asked for.
+pub(crate) const MINUS_2_POW_D: i32 = Q - (1 << D);
+
+/// c with τ coefficients ±1 and the rest 0, times `one`.
 /// FIPS 204, Algorithm 29, SampleInBall.
 ///
 /// Shapes: c_tilde λ/4 bytes; block the first bytes of H(c_tilde); c in R_q.
+/// Bounds: 0 < one < q.
 /// Time: shows c_tilde, which the signature shows; see SECURITY.md for attempts that are rejected.
-pub(crate) fn sample_in_ball(room: Room, tau: usize, c_tilde: &[u8], block: &BallBlock, c: &mut Coeffs) {
+pub(crate) fn sample_in_ball(
+    room: Room,
+    tau: usize,
+    one: i32,
+    c_tilde: &[u8],
+    block: &BallBlock,
+    c: &mut Coeffs,
+) {
     let (s, first) = block.split_at(8);
     let mut signs = s.first_chunk().map_or(0, |s| u64::from_le_bytes(*s));
     let mut first = first.iter().copied();
@@ -59,7 +71,7 @@ pub(crate) fn sample_in_ball(room: Room, tau: usize, c_tilde: &[u8], block: &Bal
             }
         };
         c[i] = c[j];
-        c[j] = if signs & 1 == 0 { 1 } else { Q - 1 };
+        c[j] = if signs & 1 == 0 { one } else { Q - one };
         signs >>= 1;
     }
 }
@@ -86,44 +98,83 @@ pub(crate) fn ball_block(room: Room, c_tilde: &[u8], block: &mut BallBlock) {
     ctx.squeeze([block]);
 }
 
+/// Rows of Â that need to be held where each is used as soon as it is there: with so many, states hardly ever wait.
+pub(crate) const PASSING: usize = 4;
+
 /// Â, row by row, and a hash beside it: where states go side by side, one is the hash's now and then. `each_row` sees each
 /// row as soon as it is there, and may have something for the hash.
 /// FIPS 204, Algorithm 32, ExpandA.
 ///
-/// Shapes: k rows of l polynomials in T_q. Entry (r, s) is sampled from ρ || s || r.
-pub(crate) fn expand_a_beside<P: Params>(
+/// Shapes: k rows of l polynomials in T_q, or n rows with n >= k/2, where row n + r takes the place of row r when that was
+/// seen. Entry (r, s) is sampled from ρ || s || r.
+pub(crate) fn expand_a_beside<P: Params, G: Beside>(
     room: Room,
     rho: &[u8; 32],
-    a_hat: &mut P::K_<P::L_<NttPoly>>,
-    hash: &mut Guest,
-    mut each_row: impl FnMut(&[NttPoly], &mut Guest),
+    rows: &mut [P::L_<NttPoly>],
+    hash: &mut G,
+    each_row: impl FnMut(&[NttPoly], &mut G),
 ) {
-    // Entry (r, s) has the number r·ℓ + s.
-    #[allow(clippy::integer_division_remainder_used, reason = "public indices")]
-    let place = |entry: usize| (entry / P::L, entry % P::L);
-    let seed = |entry: usize| {
-        let (r, s) = place(entry);
+    debug_assert!(P::K <= 2 * rows.len() && rows.len() <= P::K.max(PASSING));
+    let mut entries =
+        Entries::<P, G, _> { room, rho, rows, filled: [0; _], row: 0, each_row, hash: PhantomData };
+    match room.width() {
+        8 => squeeze_beside::<8, _>(room, P::K * P::L, &mut entries, hash),
+        4 => squeeze_beside::<4, _>(room, P::K * P::L, &mut entries, hash),
+        _ => squeeze_beside::<1, _>(room, P::K * P::L, &mut entries, hash),
+    }
+}
+
+/// The entries of Â as they come: (r, s) has the number r·ℓ + s.
+struct Entries<'a, P: Params, G, F> {
+    room: Room,
+    rho: &'a [u8; 32],
+    rows: &'a mut [P::L_<NttPoly>],
+    /// Coefficients that each entry has.
+    filled: [u16; ENTRIES_MAX],
+    /// The first row that is not complete.
+    row: usize,
+    each_row: F,
+    hash: PhantomData<G>,
+}
+
+#[allow(clippy::integer_division_remainder_used, reason = "public indices")]
+fn place<P: Params>(entry: usize) -> (usize, usize) {
+    (entry / P::L, entry % P::L)
+}
+
+/// Where row r is held. Bounds: r < 2·held.
+fn slot(r: usize, held: usize) -> usize {
+    if r < held { r } else { r - held }
+}
+
+impl<P: Params, G: Beside, F: FnMut(&[NttPoly], &mut G)> Streams for Entries<'_, P, G, F> {
+    type Guest = G;
+
+    fn seed(&self, entry: usize) -> [u8; 34] {
+        let (r, s) = place::<P>(entry);
         let mut seed = [0; 34];
-        seed[..32].copy_from_slice(rho);
+        seed[..32].copy_from_slice(self.rho);
         seed[32..].copy_from_slice(&[s as u8, r as u8]);
         seed
-    };
-    let (mut filled, mut row) = ([0u16; ENTRIES_MAX], 0);
-    // Algorithm 30, RejNTTPoly, for the entry whose bytes are there.
-    let sample = |entry: usize, bytes: &[u8], hash: &mut Guest| {
-        let (r, s) = place(entry);
-        let out = &mut a_hat.as_mut()[r].as_mut()[s].0;
+    }
+
+    /// Whether its row has a place.
+    fn may_begin(&self, entry: usize) -> bool {
+        place::<P>(entry).0 < self.row + self.rows.len()
+    }
+
+    /// FIPS 204, Algorithm 30, RejNTTPoly.
+    fn take(&mut self, entry: usize, bytes: &[u8], hash: &mut G) -> bool {
+        let Entries { room, rows, filled, row, each_row, .. } = self;
+        let held = rows.len();
+        let (r, s) = place::<P>(entry);
+        let out = &mut rows[slot(r, held)].as_mut()[s].0;
         filled[entry] = room.reject_uniform(bytes, out, filled[entry].into()) as u16;
-        while row < P::K && filled[P::L * row..P::L * (row + 1)].iter().all(|&filled| filled == 256) {
-            each_row(a_hat.as_ref()[row].as_ref(), hash);
-            row += 1;
+        while *row < P::K && filled[P::L * *row..P::L * (*row + 1)].iter().all(|&filled| filled == 256) {
+            each_row(rows[slot(*row, held)].as_ref(), hash);
+            *row += 1;
         }
         filled[entry] == 256
-    };
-    match room.width() {
-        8 => squeeze_beside::<8>(room, P::K * P::L, seed, hash, sample),
-        4 => squeeze_beside::<4>(room, P::K * P::L, seed, hash, sample),
-        _ => squeeze_beside::<1>(room, P::K * P::L, seed, hash, sample),
     }
 }
 

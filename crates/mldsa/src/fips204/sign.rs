@@ -187,7 +187,7 @@ pub(crate) fn respond<P: ParameterSet>(
     let (c_tilde, block) = declassify((c_tilde.clone(), *block));
     // 16: c ← SampleInBall(c̃)
     let mut c = Poly::ZERO;
-    sample_in_ball(room, P::TAU, c_tilde.as_ref(), &block, &mut c.0);
+    sample_in_ball(room, P::TAU, 1, c_tilde.as_ref(), &block, &mut c.0);
     let ball = Ball::new(room, &c);
     let minus_ball = ball.negated();
     for (s2, w0) in sk.s2.as_ref().iter().zip(w0.as_mut()) {

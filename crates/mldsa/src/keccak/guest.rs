@@ -1,4 +1,4 @@
-//! One hash that goes along in a state that others leave empty.
+//! Hashes that go along, one at a time, in a state that others leave empty.
 
 use super::{States, Width};
 use crate::backend::{Room, inward, outward};
@@ -9,10 +9,36 @@ const RATE: usize = 136;
 /// Bytes of the longest input: a public key of ML-DSA-87.
 const INPUT_MAX: usize = 2592;
 
+/// Something to be hashed while others are: there may be several inputs, one after the other.
+pub(crate) trait Beside {
+    /// The state, with the next block absorbed: it is to be permuted. `None` if there is no block yet, or no more.
+    fn next_block(&mut self) -> Option<&mut [u64; 25]>;
+}
+
+/// Permutes states, with a guest's in the place of state n, which stays as it is.
+pub(super) fn permute_instead<const N: usize>(
+    states: &mut States<N>,
+    n: usize,
+    guest: &mut [u64; 25],
+    room: Room,
+) where
+    States<N>: Width<N>,
+{
+    change_places(states, n, guest);
+    states.permute(room);
+    change_places(states, n, guest);
+}
+
+fn change_places<const N: usize>(states: &mut States<N>, n: usize, guest: &mut [u64; 25]) {
+    for (words, word) in states.0.iter_mut().zip(guest) {
+        core::mem::swap(&mut words[n], word);
+    }
+}
+
 /// SHAKE256 of an input that may come in pieces, permuted among states that belong to somebody else. For public input:
 /// nothing is wiped.
 pub(crate) struct Guest {
-    state: [u64; 25],
+    pub(crate) state: [u64; 25],
     input: [u8; INPUT_MAX],
     /// Bytes of the input that are here, and of these, that were absorbed.
     len: usize,
@@ -32,7 +58,7 @@ impl Guest {
     pub(crate) fn shake256_of(input: &[u8]) -> Self {
         let mut guest = Self::shake256();
         guest.feed(input);
-        guest.complete = true;
+        guest.complete();
         guest
     }
 
@@ -42,39 +68,51 @@ impl Guest {
         self.len += piece.len();
     }
 
-    /// Permutes states, with the guest's in the place of state n, which stays as it is.
-    pub(crate) fn permute_instead<const N: usize>(&mut self, states: &mut States<N>, n: usize, room: Room)
-    where
-        States<N>: Width<N>,
-    {
-        self.change_places(states, n);
-        states.permute(room);
-        self.change_places(states, n);
+    /// No more comes.
+    pub(crate) fn complete(&mut self) {
+        self.complete = true;
     }
 
-    fn change_places<const N: usize>(&mut self, states: &mut States<N>, n: usize) {
-        for (words, word) in states.0.iter_mut().zip(&mut self.state) {
-            core::mem::swap(&mut words[n], word);
-        }
+    /// Forgets its input, and hashes what comes now.
+    pub(crate) fn start_again(&mut self) {
+        (self.state, self.len, self.absorbed) = ([0; 25], 0, 0);
+        (self.complete, self.padded) = (false, false);
+    }
+
+    /// How many bytes more it has room for.
+    pub(crate) fn room_left(&self) -> usize {
+        INPUT_MAX - self.len
     }
 
     /// The first 64 bytes; what is left of the input is absorbed alone.
     pub(crate) fn finish(mut self, room: Room) -> [u8; 64] {
-        self.complete = true;
-        while self.absorb_block() {
+        self.complete();
+        while self.absorb_alone(room) {}
+        let mut out = [0; 64];
+        self.squeeze(&mut out);
+        out
+    }
+
+    /// The first bytes, where all of the input was absorbed and permuted. Shapes: out at most 136 bytes, a multiple of 8.
+    pub(crate) fn squeeze(&self, out: &mut [u8]) {
+        for (bytes, word) in out.chunks_exact_mut(8).zip(self.state) {
+            bytes.copy_from_slice(&outward(word).to_le_bytes());
+        }
+    }
+
+    /// The next block, with its permutation; false if there is none.
+    pub(crate) fn absorb_alone(&mut self, room: Room) -> bool {
+        let absorbed = self.absorb_block();
+        if absorbed {
             let mut alone = States(self.state.map(|word| [word]));
             alone.permute(room);
             self.state = alone.0.map(|[word]| word);
         }
-        let mut out = [0; 64];
-        for (bytes, word) in out.chunks_exact_mut(8).zip(self.state) {
-            bytes.copy_from_slice(&outward(word).to_le_bytes());
-        }
-        out
+        absorbed
     }
 
     /// The next block, or the last with its padding (FIPS 202, 5.1 and 6.2); false if there is none yet, or no more.
-    pub(super) fn absorb_block(&mut self) -> bool {
+    pub(crate) fn absorb_block(&mut self) -> bool {
         let mut last = [0; RATE];
         let rest = &self.input[self.absorbed..self.len];
         let block = match rest.first_chunk::<RATE>() {
@@ -93,5 +131,11 @@ impl Guest {
         }
         self.absorbed = self.len.min(self.absorbed + RATE);
         true
+    }
+}
+
+impl Beside for Guest {
+    fn next_block(&mut self) -> Option<&mut [u64; 25]> {
+        self.absorb_block().then_some(&mut self.state)
     }
 }

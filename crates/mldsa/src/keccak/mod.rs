@@ -9,7 +9,7 @@ mod queue;
 mod sponge;
 mod streams;
 
-pub(crate) use guest::Guest;
+pub(crate) use guest::{Beside, Guest};
 #[cfg(armv7em)]
 pub(crate) use permutation::RC;
 pub(crate) use permutation::permute;
@@ -17,7 +17,7 @@ pub(crate) use queue::{Queue, STREAM, Span, Task};
 #[cfg(all(target_arch = "x86_64", feature = "std", not(miri)))]
 pub(crate) use sponge::read_from;
 pub(crate) use sponge::{Shake, Sponge, Width, read};
-pub(crate) use streams::squeeze_beside;
+pub(crate) use streams::{Streams, squeeze_beside};
 
 /// N Keccak states side by side: word x + 5y of state n is `.0[x + 5y][n]`, in the form that
 /// [`inward`](crate::backend::inward) gives it.

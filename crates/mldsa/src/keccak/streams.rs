@@ -1,6 +1,7 @@
 //! Streams of SHAKE128 of one short seed each, as many at a time as there are states, and a guest among them.
 
-use super::{Guest, States, Width};
+use super::guest::permute_instead;
+use super::{Beside, States, Width};
 use crate::backend::{Room, inward};
 
 /// Bytes in a block of SHAKE128.
@@ -14,54 +15,76 @@ const BLOCKS: usize = 5;
 
 /// A state, and the streams that go through it one after the other: n, n + N, n + 2N, … in state n.
 struct Lane {
-    /// The present one; `count` or more when there is none left.
+    /// The present one, or the next that waits for its beginning; `count` or more when there is none left.
     stream: usize,
+    begun: bool,
     /// Blocks that are still to come in this state, as far as one knows.
     left: usize,
     /// Bytes that are wanted before somebody looks at them, and that are there.
     wanted: usize,
     there: usize,
-    bytes: [u8; BLOCKS * RATE],
 }
 
-/// Squeezes `count` streams. `take` sees the first 840 bytes of each, and then as long as it says that these are not
-/// enough, the next 168. It may have something for the guest, who hashes meanwhile whatever there is to be hashed, in the
-/// place of a stream that waits: of the one whose state has the least to do yet, so that all states end at the same time.
+/// Whose streams they are. They have numbers from 0 on.
+pub(crate) trait Streams {
+    /// Who hashes beside them.
+    type Guest: Beside;
+    /// What a stream is of.
+    fn seed(&self, stream: usize) -> [u8; SEED];
+    /// Whether there is a place for it already; there is, at the latest when all before it were taken whole.
+    fn may_begin(&self, stream: usize) -> bool;
+    /// Sees the first 840 bytes of a stream, then the next 168; true where these are enough. May have something for the
+    /// guest.
+    fn take(&mut self, stream: usize, bytes: &[u8], guest: &mut Self::Guest) -> bool;
+}
+
+/// Squeezes `count` streams. The guest hashes meanwhile whatever there is to be hashed, in the place of a stream that
+/// waits: of the one whose state has the least to do yet, so that all states end at the same time.
 ///
 /// For public seeds and public input: nothing is wiped.
-pub(crate) fn squeeze_beside<const N: usize>(
+pub(crate) fn squeeze_beside<const N: usize, S: Streams>(
     room: Room,
     count: usize,
-    seed: impl Fn(usize) -> [u8; SEED],
-    guest: &mut Guest,
-    mut take: impl FnMut(usize, &[u8], &mut Guest) -> bool,
+    streams: &mut S,
+    guest: &mut S::Guest,
 ) where
     States<N>: Width<N>,
 {
     let mut states = States([[0; N]; 25]);
     let mut lanes: [Lane; N] = core::array::from_fn(|n| Lane {
         stream: n,
+        begun: false,
         left: if n < count { BLOCKS * (1 + ((count - 1 - n) >> N.trailing_zeros())) } else { 0 },
         wanted: BLOCKS * RATE,
         there: 0,
-        bytes: [0; _],
     });
-    for n in 0..N.min(count) {
-        states.begin(n, &seed(n));
+    let mut bytes = [[0; BLOCKS * RATE]; N];
+    let begin = |states: &mut States<N>, n: usize, lane: &mut Lane, streams: &S| {
+        if !lane.begun && lane.stream < count && streams.may_begin(lane.stream) {
+            states.begin(n, &streams.seed(lane.stream));
+            lane.begun = true;
+        }
+    };
+    for (n, lane) in lanes.iter_mut().enumerate() {
+        begin(&mut states, n, lane, streams);
     }
     while lanes.iter().any(|lane| lane.stream < count) {
         // With one state it would only come and go.
-        let guests =
-            if N > 1 && guest.absorb_block() { (0..N).rev().min_by_key(|&n| lanes[n].left) } else { None };
-        match guests {
-            Some(n) => guest.permute_instead(&mut states, n, room),
-            None => states.permute(room),
+        let block = if N > 1 { guest.next_block() } else { None };
+        let guests = block.and_then(|guest| {
+            let n = (0..N).rev().min_by_key(|&n| lanes[n].left)?;
+            permute_instead(&mut states, n, guest, room);
+            Some(n)
+        });
+        if guests.is_none() {
+            states.permute(room);
         }
         // What stands where a stream waits, or where none is left, is written over or never looked at.
-        let mut places = lanes.iter_mut().map(|lane| &mut lane.bytes[lane.there..lane.there + RATE]);
+        let mut places =
+            bytes.iter_mut().zip(&lanes).map(|(bytes, lane)| &mut bytes[lane.there..lane.there + RATE]);
         states.read(room, core::array::from_fn(|_| places.next().unwrap_or_default()));
-        for (n, lane) in lanes.iter_mut().enumerate() {
-            if lane.stream >= count || guests == Some(n) {
+        for (n, (lane, bytes)) in lanes.iter_mut().zip(&bytes).enumerate() {
+            if !lane.begun || guests == Some(n) {
                 continue;
             }
             lane.there += RATE;
@@ -69,14 +92,16 @@ pub(crate) fn squeeze_beside<const N: usize>(
             if lane.there < lane.wanted {
                 continue;
             }
-            let enough = take(lane.stream, &lane.bytes[..lane.wanted], guest);
+            let enough = streams.take(lane.stream, &bytes[..lane.wanted], guest);
             (lane.there, lane.wanted) = (0, RATE);
             if enough {
-                (lane.stream, lane.wanted) = (lane.stream + N, BLOCKS * RATE);
-                if lane.stream < count {
-                    states.begin(n, &seed(lane.stream));
-                }
+                (lane.stream, lane.begun, lane.wanted) = (lane.stream + N, false, BLOCKS * RATE);
+                begin(&mut states, n, lane, streams);
             }
+        }
+        // Those that had no place may have one now.
+        for (n, lane) in lanes.iter_mut().enumerate() {
+            begin(&mut states, n, lane, streams);
         }
     }
 }

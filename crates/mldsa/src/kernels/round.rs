@@ -19,18 +19,27 @@ pub(crate) fn power2round<V: Lanes>(room: V::Room, r: &Coeffs, r1: &mut Coeffs, 
     }
 }
 
-/// One vector of Decompose: r1 in [0, (q-1)/(2γ2)), r0 in [-γ2, γ2] as a signed number.
+/// ⌈(r - γ2)/(2γ2)⌉: r1 of Decompose before its step 3, in [0, m] for m = (q-1)/(2γ2), where m stands for 0.
 ///
-/// r1 is ⌊(⌈r/2^7⌉·c + 2^(s-1)) / 2^s⌋ with c ≈ 2^(s+7)/(2γ2), right for all r in [0, q): shown by trying them all
+/// It is ⌊(⌈r/2^7⌉·c + 2^(s-1)) / 2^s⌋ with c ≈ 2^(s+7)/(2γ2), right for all r in [0, q): shown by trying them all
 /// (`tests/it.rs`, field digest). No division: r is secret while signing.
 #[inline(always)]
-fn split<V: Lanes, const G: i32>(room: V::Room, r: V) -> (V, V) {
+fn quotient<V: Lanes, const G: i32>(room: V::Room, r: V) -> V {
     let up = (r + V::splat(room, 127)).sar::<7>();
+    if G == GAMMA2_32 {
+        (up.mul_low(V::splat(room, 1025)) + V::splat(room, 1 << 21)).sar::<22>()
+    } else {
+        (up.mul_low(V::splat(room, 11275)) + V::splat(room, 1 << 23)).sar::<24>()
+    }
+}
+
+/// One vector of Decompose: r1 in [0, (q-1)/(2γ2)), r0 in [-γ2, γ2] as a signed number.
+#[inline(always)]
+fn split<V: Lanes, const G: i32>(room: V::Room, r: V) -> (V, V) {
+    let r1 = quotient::<V, G>(room, r);
     let r1 = if G == GAMMA2_32 {
-        let r1 = (up.mul_low(V::splat(room, 1025)) + V::splat(room, 1 << 21)).sar::<22>();
         r1 & V::splat(room, 15) // 16, met at r > q - 1 - γ2, is 0 (step 3)
     } else {
-        let r1 = (up.mul_low(V::splat(room, 11275)) + V::splat(room, 1 << 23)).sar::<24>();
         // 44 is 0 (step 3). 44 + 20 = 2^6, so the mask is 0 there and -1 below. A mask that compares with 43 is one
         // that compilers recognise, and turn into a branch on r1 at some levels of optimisation (`./dev ct`).
         r1 & ((r1 + V::splat(room, 20)).sar::<6>() - V::splat(room, 1))
@@ -182,56 +191,41 @@ pub(crate) fn make_hint_packed<V: Lanes>(
     }
 }
 
-/// The high bits of r, moved by one where h is 1: up if r0 > 0, down otherwise, modulo m = (q-1)/(2γ2).
+/// The bit above a coefficient where its hint goes along: that of the sign.
+pub(crate) const MARK: i32 = i32::MIN;
+
+/// w -> UseHint(h, r), in place, where w is r with its bit [`MARK`] where h is 1: the high bits of r, moved by one there, up
+/// if r0 > 0, down otherwise, modulo m = (q-1)/(2γ2).
 /// FIPS 204, Algorithm 40, UseHint.
 ///
-/// Bounds: in h in {0, 1}, 0 <= r < q; out [0, m).
+/// Bounds: in 0 <= r < q; out [0, m).
 #[inline(always)]
-pub(crate) fn use_hint<V: Lanes>(room: V::Room, gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs) {
-    #[inline(always)]
-    fn inner<V: Lanes, const G: i32>(room: V::Room, h: &Coeffs, r: &Coeffs, out: &mut Coeffs) {
-        for ((h, r), out) in V::cells(h).iter().zip(V::cells(r)).zip(V::cells_mut(out)) {
-            moved::<V, G>(room, V::load(room, h), V::load(room, r)).store(out);
-        }
-    }
-    match gamma2 {
-        GAMMA2_32 => inner::<V, GAMMA2_32>(room, h, r, out),
-        _ => inner::<V, GAMMA2_88>(room, h, r, out),
-    }
-}
-
-/// `use_hint` of one vector.
-#[inline(always)]
-fn moved<V: Lanes, const G: i32>(room: V::Room, h: V, r: V) -> V {
-    let m = const { if G == GAMMA2_32 { 16 } else { 44 } }; // (q-1)/(2γ2)
-    let (zero, one, m, last) =
-        (V::splat(room, 0), V::splat(room, 1), V::splat(room, m), V::splat(room, m - 1));
-    let (r1, r0) = split::<V, G>(room, r);
-    let positive = (zero - r0).sar::<31>() & one; // r0 > 0
-    let step = positive + positive - one;
-    let moved = r1 + (step & (zero - h));
-    let moved = moved + (moved.sar::<31>() & m);
-    moved - ((last - moved).sar::<31>() & m)
-}
-
-/// The bit above a coefficient where its hint goes along.
-pub(crate) const MARK: i32 = 1 << 24;
-
-/// w -> UseHint(h, r) where w = r + h·2^24, in place.
-/// FIPS 204, Algorithm 40, UseHint.
-///
-/// Bounds: in h in {0, 1}, 0 <= r < q; out [0, m).
-#[inline(always)]
-pub(crate) fn use_marked_hint<V: Lanes>(room: V::Room, gamma2: i32, w: &mut Coeffs) {
+pub(crate) fn use_hint<V: Lanes>(room: V::Room, gamma2: i32, w: &mut Coeffs) {
     #[inline(always)]
     fn inner<V: Lanes, const G: i32>(room: V::Room, w: &mut Coeffs) {
         for w in V::cells_mut(w) {
             let marked = V::load(room, w);
-            moved::<V, G>(room, marked.sar::<24>(), marked & V::splat(room, MARK - 1)).store(w);
+            moved::<V, G>(room, marked.sar::<31>(), marked & V::splat(room, !MARK)).store(w);
         }
     }
     match gamma2 {
         GAMMA2_32 => inner::<V, GAMMA2_32>(room, w),
         _ => inner::<V, GAMMA2_88>(room, w),
     }
+}
+
+/// `use_hint` of one vector. Bounds: h 0 or -1.
+///
+/// r1 may be m where it stands for 0. r0 is then r - (q-1), which is not above 0, as it must be.
+#[inline(always)]
+fn moved<V: Lanes, const G: i32>(room: V::Room, h: V, r: V) -> V {
+    let r1 = quotient::<V, G>(room, r);
+    let r0 = r - r1.mul_low(V::splat(room, 2 * G));
+    let up = (V::splat(room, 0) - r0).sar::<31>(); // -1 where r0 > 0
+    let moved = r1 + ((V::splat(room, -1) - up - up) & h); // in -1..=m
+    if G == GAMMA2_32 {
+        return moved & V::splat(room, 15);
+    }
+    let m = V::splat(room, 44);
+    (moved.add_q_if_negative(m) - m).add_q_if_negative(m)
 }

@@ -36,7 +36,7 @@ fn goes_on<P: Params>() {
     }
     each_room(|room| {
         let mut c = Poly([7; 256]);
-        sample_in_ball(room, P::TAU, &c_tilde, &block, &mut c.0);
+        sample_in_ball(room, P::TAU, 1, &c_tilde, &block, &mut c.0);
         assert_eq!(c.0, expected, "{}, τ = {}", room.name(), P::TAU);
     });
 }

@@ -9,10 +9,11 @@ use crate::fips204::flight::{Order, sign_orders};
 use crate::fips204::params::{HALF_Q, MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87, Q};
 use crate::fips204::ring::{NttPoly, Poly};
 use crate::fips204::sample::expand_a_beside;
+use crate::fips204::verify::{Message, verify_from_bytes};
 use crate::keccak::{self, Guest, Queue, STREAM, Shake, Span, Sponge, States, Width};
 use crate::{
-    CpuEngine, Engine, ExpandedSigningKey, KeygenJob, Mu, ParameterSet, SignJob, Signature, SigningKey,
-    VerifyJob,
+    Context, CpuEngine, Engine, ExpandedSigningKey, ExpandedVerifyingKey, KeygenJob, Mu, ParameterSet,
+    SignJob, Signature, SigningKey, VerifyJob,
 };
 use std::vec::Vec;
 
@@ -232,10 +233,10 @@ fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
                     let input = &public.encode()[..len];
                     let expected: [u8; 64] = Shake::h(room, &[input]);
                     let mut hash = Guest::shake256_of(input);
-                    expand_a_beside::<P>(room, rho, &mut a_hat, &mut hash, |_, _| ());
+                    expand_a_beside::<P, _>(room, rho, a_hat.as_mut(), &mut hash, |_, _| ());
                     assert_eq!(hash.finish(room), expected, "{} {} {len} bytes", P::LEVEL, room.name());
                     let (mut hash, mut pieces) = (Guest::shake256(), input.chunks(len / P::K + 1));
-                    expand_a_beside::<P>(room, rho, &mut a_hat, &mut hash, |_, hash| {
+                    expand_a_beside::<P, _>(room, rho, a_hat.as_mut(), &mut hash, |_, hash| {
                         hash.feed(pieces.next().unwrap_or(&[]));
                     });
                     assert_eq!(hash.finish(room), expected, "{} {} {len} bytes fed", P::LEVEL, room.name());
@@ -244,6 +245,18 @@ fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
                     for (s, entry) in row.as_ref().iter().enumerate() {
                         assert_eq!(entry.0, naive_entry(room, rho, r, s), "{} {}", P::LEVEL, room.name());
                     }
+                }
+                // Where fewer rows are held, each is seen once, in order, and whole.
+                for held in P::K.div_ceil(2)..P::K {
+                    let mut places: P::K_<P::L_<NttPoly>> = Wipe::ZERO;
+                    let mut expected = a_hat.as_ref().iter();
+                    let mut hash = Guest::shake256_of(public.encode());
+                    expand_a_beside::<P, _>(room, rho, &mut places.as_mut()[..held], &mut hash, |row, _| {
+                        let expected = expected.next().expect("k rows").as_ref();
+                        assert!(row.iter().zip(expected).all(|(entry, expected)| entry.0 == expected.0));
+                    });
+                    assert!(expected.next().is_none(), "{} {} {held} rows held", P::LEVEL, room.name());
+                    assert_eq!(hash.finish(room), Shake::h(room, &[public.encode()]));
                 }
             });
         }
@@ -265,6 +278,65 @@ fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
         })
     }
     level::<MlDsa44>();
+    level::<MlDsa87>();
+}
+
+/// With the bytes of the key, H(c̃), tr and μ are hashed beside the matrix, as far as they fit: the verdict is that of the
+/// expanded key, for messages that end at every place that matters, and for μ alone.
+#[test]
+fn verification_from_bytes_says_what_the_expanded_key_says() {
+    fn level<P: ParameterSet>() {
+        let key = SigningKey::<P>::from_seed(&[7; 32]).expand();
+        let public = key.verifying_key();
+        // M' has 66 bytes more than the message and the context, a block 136, a guest 2592.
+        for (len, context) in [
+            (0, 0),
+            (1, 3),
+            (68, 1),
+            (69, 0),
+            (70, 0),
+            (71, 0),
+            (205, 0),
+            (206, 255),
+            (2526, 0),
+            (2527, 0),
+            (2271, 255),
+            (2272, 255),
+            (9000, 2),
+        ] {
+            let message: Vec<u8> = (0..len).map(|i: u32| i as u8).collect();
+            let context = &[9; 255][..context];
+            let context = Context::new(context).expect("short");
+            let good = key.sign_deterministic(context, &message).expect("signs");
+            let mut bad = good.clone();
+            bad.sigma.as_mut()[0] ^= 1;
+            let mut mu = key.message(context);
+            mu.update(&message);
+            let mu = mu.finish();
+            each_room(|room| {
+                let verdict = |sigma: &Signature<P>, message| {
+                    verify_from_bytes::<P>(room, &public.pk, &sigma.sigma, message)
+                };
+                let place = std::format!("{} {} {len} bytes", P::LEVEL, room.name());
+                assert_eq!(verdict(&good, Message::Pure(context, &message)), Ok(()), "{place}");
+                assert_eq!(verdict(&good, Message::Mu(&mu.0)), Ok(()), "{place}");
+                let expanded = ExpandedVerifyingKey::expand_in(room, public);
+                assert_eq!(expanded.verify_in(room, &mu, &good), Ok(()), "{place}");
+                let other = [&message[..], &[0]].concat();
+                for refused in [
+                    verdict(&bad, Message::Pure(context, &message)),
+                    verdict(&bad, Message::Mu(&mu.0)),
+                    verdict(&good, Message::Pure(context, &other)),
+                    verdict(&good, Message::Mu(&[1; 64])),
+                    expanded.verify_in(room, &mu, &bad),
+                ] {
+                    assert_eq!(refused, Err(Error::BadSignature), "{place}");
+                }
+            });
+        }
+    }
+    level::<MlDsa44>();
+    level::<MlDsa65>();
     level::<MlDsa87>();
 }
 

@@ -6,6 +6,7 @@ use super::{Chance, GAMMAS, each_room, field, model};
 use crate::backend::{Coeffs, all};
 use crate::fips204::params::{D, GAMMA2_32, GAMMA2_88, HALF_Q, MlDsa44, MlDsa65, MlDsa87, Params, Q};
 use crate::fips204::ring::NttPoly;
+use crate::kernels::round::MARK;
 use std::collections::BTreeSet;
 use std::println;
 use std::string::String;
@@ -120,7 +121,7 @@ fn product_with_a_zeta_of_every_factor() {
 #[ignore = "long: ./dev exhaustive"]
 fn power2round_decompose_and_use_hint_of_every_field_element() {
     let since = Instant::now();
-    let [mut r1, mut r0, mut kept, mut moved] = [[0; 256]; 4];
+    let [mut r1, mut r0] = [[0; 256]; 2];
     for r in field() {
         let split = r.map(model::power2round);
         let (high, low) = (split.map(|x| x.0), split.map(|x| x.1));
@@ -134,8 +135,9 @@ fn power2round_decompose_and_use_hint_of_every_field_element() {
             let hinted = r.map(|r| model::use_hint(gamma2, 1, r));
             for room in all() {
                 room.decompose(gamma2, &r, &mut r1, &mut r0);
-                room.use_hint(gamma2, &[0; 256], &r, &mut kept);
-                room.use_hint(gamma2, &[1; 256], &r, &mut moved);
+                let (mut kept, mut moved) = (r, r.map(|r| r | MARK));
+                room.use_hint(gamma2, &mut kept);
+                room.use_hint(gamma2, &mut moved);
                 assert!(
                     (r1, r0) == (high, low),
                     "{} Decompose, γ2 = {gamma2}, from {} on",

@@ -224,11 +224,10 @@ impl Backend for Faulty {
         fn decompose(gamma2: i32, r: &Coeffs, r1: &mut Coeffs, r0: &mut Coeffs), r1[..], r0[..];
         fn high_bits(gamma2: i32, r: &mut Coeffs), r[..];
         fn make_hint_packed(gamma2: i32, r: &[u8; PACKED], z: &mut Coeffs) -> i32 = 0, z[..];
-        fn use_marked_hint(gamma2: i32, w: &mut Coeffs), w[..];
         fn mul_add_uniform(bytes: &[u8], b: &Coeffs, sum: &mut [u8; PACKED], done: usize) -> usize = done, sum[..];
         fn recompose(gamma2: i32, r1: &Coeffs, r: &mut Coeffs), r[..];
         fn make_hint(gamma2: i32, z: &Coeffs, r: &Coeffs, h: &mut Coeffs) -> i32 = 0, h[..];
-        fn use_hint(gamma2: i32, h: &Coeffs, r: &Coeffs, out: &mut Coeffs), out[..];
+        fn use_hint(gamma2: i32, w: &mut Coeffs), w[..];
         fn places(w: &Coeffs, out: &mut [i32; PLACES]) -> usize = 0, out[..];
         fn simple_bit_pack(bits: u32, w: &Coeffs, out: &mut [u8]), out[..];
         fn bit_pack(bits: u32, b: i32, w: &Coeffs, out: &mut [u8]), out[..];

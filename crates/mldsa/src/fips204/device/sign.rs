@@ -206,7 +206,7 @@ fn ball<E: Entry>(room: Room, p: &Set, memory: &mut Signing<'_, E>, c_tilde: &[u
     // 16: c ← SampleInBall(c̃)
     let mut block = [0; _];
     ball_block(room, c_tilde, &mut block);
-    sample_in_ball(room, p.tau, c_tilde, &block, memory.poly);
+    sample_in_ball(room, p.tau, 1, c_tilde, &block, memory.poly);
     c.take(memory.poly);
 }
 

@@ -4,12 +4,12 @@ use super::memory::{Memory, mul_add_streamed};
 use crate::backend::{Coeffs, Room};
 use crate::ct::Wipe;
 use crate::error::Error;
-use crate::fips204::encode::{hint_ends_in_zeros, hint_row, minus_times_2_pow_d, pieces, pk_bytes};
+use crate::fips204::encode::{hint_is_well_formed, hint_row, pieces, pk_bytes, t1_decode};
 use crate::fips204::params::{Params, Set};
 use crate::fips204::ring::{NttPolyHere, Packed, PolyHere};
-use crate::fips204::sample::{ball_block, sample_in_ball};
+use crate::fips204::round::use_hint;
+use crate::fips204::sample::{MINUS_2_POW_D, ball_block, sample_in_ball};
 use crate::keccak::Shake;
-use crate::kernels::round::MARK;
 use crate::message::{MU_LEN, Mu};
 
 /// Bytes of an entry of Â that are on the stack: as few as may be, beside the hash of w1'.
@@ -80,9 +80,8 @@ pub(crate) fn verify_internal(
 fn is_well_formed(room: Room, memory: &mut Verification<'_>) -> bool {
     let Verification { p, z, h, poly, .. } = memory;
     // 3: if h = ⊥ then return false
-    let hint_is_good = (0..p.k).all(|r| hint_row(p.omega, h, r).is_some()) && hint_ends_in_zeros(p.omega, h);
     // 13, first half: ‖z‖∞ < γ1 − β
-    hint_is_good
+    hint_is_well_formed(p.omega, p.k, h)
         && pieces(z, p.z_len()).all(|z| {
             room.bit_unpack(p.z_bits, p.gamma1, z, poly);
             room.norm_below(poly, p.gamma1 - p.beta)
@@ -138,14 +137,13 @@ fn products(room: Room, memory: &mut Verification<'_>, (first, s): (usize, usize
 fn minus_ct1(room: Room, memory: &mut Verification<'_>, (r, at): (usize, usize)) {
     let Verification { p, pk, c_tilde, sums, poly, .. } = memory;
     let sum = &mut sums[at];
-    // 8: c ← SampleInBall(c̃), while the sum has room for H(c̃)
+    // 8: c ← SampleInBall(c̃), times −2^d, while the sum has room for H(c̃)
     if let Some(block) = sum.0.first_chunk_mut() {
         ball_block(room, c_tilde, block);
-        sample_in_ball(room, p.tau, c_tilde, block, poly);
+        sample_in_ball(room, p.tau, MINUS_2_POW_D, c_tilde, block, poly);
     }
     sum.pack(room, PolyHere(poly).ntt(room).0);
-    room.simple_bit_unpack(10, &pk_bytes(pk).1[320 * r..320 * (r + 1)], poly);
-    minus_times_2_pow_d(poly);
+    t1_decode(room, &pk_bytes(pk).1[320 * r..320 * (r + 1)], poly);
     let NttPolyHere(t1_hat) = PolyHere(poly).ntt(room);
     room.mul_packed(&sum.0, t1_hat);
     sum.pack(room, t1_hat);
@@ -159,11 +157,7 @@ fn w1_prime(room: Room, memory: &mut Verification<'_>, (r, at): (usize, usize), 
     sums[at].unpack(room, poly);
     let PolyHere(w) = NttPolyHere(poly).inv_ntt(room);
     // 10: w1' ← UseHint(h, w'approx)
-    for place in hint_row(p.omega, h, r).unwrap_or_default() {
-        // was found well-formed
-        w[usize::from(*place)] |= MARK;
-    }
-    room.use_marked_hint(p.gamma2, w);
+    use_hint(room, p.gamma2, hint_row(p.omega, h, r).unwrap_or_default(), w); // was found well-formed
     let mut bytes = [0; 192];
     let bytes = &mut bytes[..32 * p.w1_bits as usize];
     room.simple_bit_pack(p.w1_bits, w, bytes);

@@ -11,7 +11,7 @@
 use crate::backend::{Room, active};
 use crate::ct::{self, Wipe, Wiped};
 use crate::error::Error;
-use crate::fips204::encode::{pk_decode, sk_decode, sk_encode};
+use crate::fips204::encode::{is_taken, pk_decode, sk_decode, sk_encode};
 use crate::fips204::flight::sign_internal;
 use crate::fips204::keygen::{KeyPair, keygen_internal, public_part};
 use crate::fips204::params::{Array, MlDsa44, MlDsa65, MlDsa87, Params};
@@ -247,8 +247,7 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
             .zip(given.sk.t0.as_ref())
             .fold(true, |all, (claimed, made)| agree(claimed, made) & all);
         let tr_agrees = ct::equal(&claimed_tr, &given.sk.tr);
-        // A key is refused or not, and nobody is told by which check.
-        let agrees = ct::declassify(in_range & t0_agrees & tr_agrees);
+        let agrees = is_taken(in_range & t0_agrees & tr_agrees);
         if agrees {
             self.take(room, &given);
         }

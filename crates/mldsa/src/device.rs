@@ -33,13 +33,13 @@
 
 use crate::api::{ParameterSet, SEED_LEN};
 use crate::backend::{Room, active};
-use crate::ct::{Wiped, declassify};
+use crate::ct::Wiped;
 use crate::error::Error;
 use crate::fips204::device::keygen::{KeygenMemory, keygen_internal};
 use crate::fips204::device::memory::Memory;
 use crate::fips204::device::sign::{SignMemory, sign_internal};
 use crate::fips204::device::verify::{VerifyMemory, verify_internal};
-use crate::fips204::encode::SkBytes;
+use crate::fips204::encode::{SkBytes, is_taken};
 use crate::fips204::params::Set;
 use crate::fips204::sign::Rejection;
 use crate::keccak::Shake;
@@ -75,12 +75,7 @@ impl<'a, P: ParameterSet> EncodedSigningKey<'a, P> {
         exact_len(sk, P::SK_LEN)?;
         let sk = SkBytes::of(Set::of::<P>(), sk);
         let in_range = sk.is_in_range(active(), Set::of::<P>(), &mut Wiped([0; 256]));
-        // A key is refused or not, and nobody is told by which coefficient.
-        if declassify(in_range) {
-            Ok(EncodedSigningKey { sk, level: PhantomData })
-        } else {
-            Err(Error::BadKey)
-        }
+        if is_taken(in_range) { Ok(EncodedSigningKey { sk, level: PhantomData }) } else { Err(Error::BadKey) }
     }
 
     /// Starts a message that comes in pieces; sign its μ with [`SignSpace::sign_mu`].

@@ -3,7 +3,7 @@
 use super::params::{D, Params, Set};
 use super::ring::Poly;
 use crate::backend::{Coeffs, PLACES, Room};
-use crate::ct::{Wipe, Wiped};
+use crate::ct::{Wipe, Wiped, declassify, declassify_all};
 
 /// pk = ρ || t1, ten bits a coefficient: writes ρ, and gives the places of t1 for `t1_encode`.
 /// FIPS 204, Algorithm 22, pkEncode.
@@ -17,8 +17,9 @@ pub(crate) fn pk_encode<'a>(
 }
 
 /// One polynomial of t1. Shapes: out 320 bytes.
-pub(crate) fn t1_encode(room: Room, t1: &Poly, out: &mut [u8]) {
-    room.simple_bit_pack(10, &t1.0, out)
+pub(crate) fn t1_encode(room: Room, t1: &Coeffs, out: &mut [u8]) {
+    room.simple_bit_pack(10, t1, out);
+    declassify_all(out); // the public key
 }
 
 /// ρ, and the places of t1 for `t1_decode`. Every string of the right length is a public key.
@@ -71,6 +72,12 @@ pub(crate) fn sk_decode<P: Params>(room: Room, sk: &[u8], parts: &mut SkParts<P>
     }
     let secrets = parts.s1.as_ref().iter().chain(parts.s2.as_ref());
     secrets.fold(true, |ok, s: &Poly| s.norm_below(room, P::ETA + 1) & ok)
+}
+
+/// Whether a private key is taken, after all checks: it is refused or not, and nobody is told by which check, nor by which
+/// coefficient.
+pub(crate) fn is_taken(checks: bool) -> bool {
+    declassify(checks)
 }
 
 /// What an expanded private key holds.
@@ -149,7 +156,7 @@ pub(crate) fn pk_bytes(pk: &[u8]) -> (&[u8; 32], &[u8]) {
     split(pk)
 }
 
-/// σ = c̃ || z || h.
+/// σ = c̃ || z || h. Shapes: z and h of an attempt that is accepted.
 /// FIPS 204, Algorithm 26, sigEncode.
 pub(crate) fn sig_encode<P: Params>(room: Room, c_tilde: &P::CTilde, z: &[Poly], h: &[Poly]) -> P::Sig {
     let mut sigma = P::Sig::ZERO;
@@ -159,8 +166,14 @@ pub(crate) fn sig_encode<P: Params>(room: Room, c_tilde: &P::CTilde, z: &[Poly],
     for (z, bytes) in z.iter().zip(middle.chunks_exact_mut(32 * P::Z_BITS as usize)) {
         room.bit_pack(P::Z_BITS, P::GAMMA1, &z.0, bytes);
     }
+    accepted(middle);
     hint_bit_pack(room, P::OMEGA, h, last);
     sigma
+}
+
+/// z and h of an attempt that is accepted: they are the signature.
+pub(crate) fn accepted<T>(z_or_h: &[T]) -> &[T] {
+    declassify_all(z_or_h)
 }
 
 /// A signature in its parts, not unpacked.
@@ -186,6 +199,7 @@ fn hint_bit_pack(room: Room, omega: usize, h: &[Poly], y: &mut [u8]) {
     let mut index = 0;
     let mut places = [0; PLACES];
     for (i, h) in h.iter().enumerate() {
+        accepted(&h.0);
         let ones = room.places(&h.0, &mut places);
         hint_row_pack(omega, i, places[..ones].iter().map(|place| *place as u8), &mut index, y);
     }

@@ -1,7 +1,7 @@
 //! Algorithms 1 and 6: key generation.
 
 use super::encode::{SkParts, pk_encode, t1_encode};
-use super::params::Params;
+use super::params::{Params, Set};
 use super::ring::{NttPoly, Poly};
 use super::round::power2round;
 use super::sample::{expand_a_beside, expand_s};
@@ -31,17 +31,30 @@ pub(crate) fn keygen_internal<P: Params>(
     // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
     let KeyPair { pk, sk } = pair;
     let mut rho_prime = Wiped([0; 64]);
-    let mut ctx = Shake::shake256(room);
-    ctx.absorb([xi]);
-    ctx.absorb([&[P::K as u8, P::L as u8]]);
-    ctx.squeeze([&mut sk.rho]);
-    ctx.squeeze([&mut *rho_prime]);
-    ctx.squeeze([&mut *sk.k]);
-    declassify_all(&sk.rho); // the first 32 bytes of the public key
+    expand_seed(room, Set::of::<P>(), xi, &mut sk.rho, &mut rho_prime, &mut sk.k);
     // 4: (s1, s2) ← ExpandS(ρ')
     expand_s::<P>(room, &rho_prime, &mut sk.s1, &mut sk.s2);
     // 3, and 5 to 9
     public_part::<P>(room, sk, a_hat, pk);
+}
+
+/// Step 1 of Algorithm 6: H(ξ || k || ℓ) is ρ, ρ' and K.
+#[inline(never)]
+pub(crate) fn expand_seed(
+    room: Room,
+    p: &Set,
+    xi: &[u8; 32],
+    rho: &mut [u8; 32],
+    rho_prime: &mut [u8; 64],
+    k: &mut [u8; 32],
+) {
+    let mut ctx = Shake::shake256(room);
+    ctx.absorb([xi]);
+    ctx.absorb([&[p.k as u8, p.l as u8]]);
+    ctx.squeeze([rho]);
+    ctx.squeeze([rho_prime]);
+    ctx.squeeze([k]);
+    declassify_all(rho); // the first 32 bytes of the public key
 }
 
 impl<P: Params> KeyPair<P> {
@@ -87,8 +100,7 @@ pub(crate) fn public_part<P: Params>(
         t.add(room, s2);
         // 6: (t1, t0) ← Power2Round(t)
         power2round(room, &t, &mut t1, t0);
-        declassify_all(&t1.0); // the public key
-        t1_encode(room, &t1, bytes);
+        t1_encode(room, &t1.0, bytes);
         hash.feed(bytes);
     });
     // 9: tr ← H(pk, 64)

@@ -182,12 +182,12 @@ pub(crate) fn respond<P: ParameterSet>(
 ) -> Result<P::Sig, Rejection> {
     let Attempt { y, w0, commitment, c_tilde, block, .. } = attempt;
     let Scratch { w, w1, ct0, h } = scratch;
-    // c̃ of the accepted attempt is the signature's first part. Of a refused one it is a hash of a w1 that is never
-    // shown; the argument that it says nothing of the key is in SECURITY.md.
-    let (c_tilde, block) = declassify((c_tilde.clone(), *block));
+    let (c_tilde, block) = (&*c_tilde, &*block);
+    show_challenge(c_tilde.as_ref());
+    show_challenge(block); // H(c̃)
     // 16: c ← SampleInBall(c̃)
     let mut c = Poly::ZERO;
-    sample_in_ball(room, P::TAU, 1, c_tilde.as_ref(), &block, &mut c.0);
+    sample_in_ball(room, P::TAU, 1, c_tilde.as_ref(), block, &mut c.0);
     let ball = Ball::new(room, &c);
     let minus_ball = ball.negated();
     for (s2, w0) in sk.s2.as_ref().iter().zip(w0.as_mut()) {
@@ -231,7 +231,13 @@ pub(crate) fn respond<P: ParameterSet>(
         return Err(Rejection::Hint);
     }
     // 33: σ ← sigEncode(c̃, z mod± q, h): accepted, so z and h are the signature
-    Ok(sig_encode::<P>(room, &c_tilde, declassify_all(z.as_ref()), declassify_all(h.as_ref())))
+    Ok(sig_encode::<P>(room, c_tilde, z.as_ref(), h.as_ref()))
+}
+
+/// c̃ of the accepted attempt is the signature's first part. Of a refused one it is a hash of a w1 that is never shown; the
+/// argument that it says nothing of the key is in SECURITY.md.
+pub(crate) fn show_challenge(bytes: &[u8]) {
+    declassify_all(bytes);
 }
 
 /// Whether an attempt passes a check. Which check refuses may be shown, and at which polynomial: a refused attempt is

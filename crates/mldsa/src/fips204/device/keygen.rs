@@ -2,8 +2,9 @@
 
 use super::memory::{Memory, Row, mul_add_streamed};
 use crate::backend::{Coeffs, Room};
-use crate::ct::{Wipe, Wiped, declassify_all};
-use crate::fips204::encode::{SkBytesMut, pieces, pk_encode};
+use crate::ct::{Wipe, Wiped};
+use crate::fips204::encode::{SkBytesMut, pieces, pk_encode, t1_encode};
+use crate::fips204::keygen::expand_seed;
 use crate::fips204::params::{D, Params, Set};
 use crate::fips204::ring::{NttPolyHere, Packed, PolyHere};
 use crate::fips204::sample::{G_BLOCK, rej_bounded_poly};
@@ -65,7 +66,6 @@ pub(crate) fn keygen_internal(
     let mut sk = SkBytesMut::of(p, sk);
     // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
     expand_seed(room, p, xi, sk.rho, memory.rho_prime, sk.k);
-    declassify_all(&*sk.rho); // the first 32 bytes of the public key
     // 4: (s1, s2) ← ExpandS(ρ')
     secrets(room, p, memory, &mut sk);
     let mut t1 = pk_encode(sk.rho, &mut *pk);
@@ -84,23 +84,6 @@ pub(crate) fn keygen_internal(
     // 9: tr ← H(pk, 64)
     *sk.tr = Shake::h(room, &[pk]);
     memory.wipe();
-}
-
-#[inline(never)]
-fn expand_seed(
-    room: Room,
-    p: &Set,
-    xi: &[u8; 32],
-    rho: &mut [u8; 32],
-    rho_prime: &mut [u8; 64],
-    k: &mut [u8; 32],
-) {
-    let mut ctx = Shake::shake256(room);
-    ctx.absorb([xi]);
-    ctx.absorb([&[p.k as u8, p.l as u8]]);
-    ctx.squeeze([rho]);
-    ctx.squeeze([rho_prime]);
-    ctx.squeeze([k]);
 }
 
 /// FIPS 204, Algorithm 33, ExpandS: polynomial by polynomial into the private key.
@@ -146,9 +129,8 @@ fn halves(
     room.add(t, s2);
     // 6: (t1, t0) ← Power2Round(t)
     room.power2round(t, &mut t1, &mut t0);
-    declassify_all(&t1.0); // the public key
     // 8: pk ← pkEncode(ρ, t1)
-    room.simple_bit_pack(10, &t1, t1_bytes);
+    t1_encode(room, &t1, t1_bytes);
     // 10: sk ← skEncode(ρ, K, tr, s1, s2, t0)
     let len = 32 * D as usize;
     room.bit_pack(D, 1 << (D - 1), &t0, &mut sk.t0[len * r..len * (r + 1)]);

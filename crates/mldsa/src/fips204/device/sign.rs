@@ -2,13 +2,13 @@
 
 use super::memory::{Entry, Memory, Row};
 use crate::backend::{Coeffs, Room};
-use crate::ct::{Wipe, Wiped, declassify_all};
+use crate::ct::{Wipe, Wiped};
 use crate::error::Error;
-use crate::fips204::encode::{SkBytes, hint_row_pack, pieces, pieces_mut};
+use crate::fips204::encode::{SkBytes, accepted, hint_row_pack, pieces, pieces_mut};
 use crate::fips204::params::{D, MAX_ATTEMPTS, Params, Set};
 use crate::fips204::ring::{Ball, NttPolyHere, Packed, PolyHere, Small};
 use crate::fips204::sample::{ball_block, mask_bytes, sample_in_ball};
-use crate::fips204::sign::{Rejection, nonce_seed, passes};
+use crate::fips204::sign::{Rejection, nonce_seed, passes, show_challenge};
 use crate::keccak::Shake;
 
 /// What signing works in. Zeros between calls.
@@ -92,7 +92,7 @@ pub(crate) fn sign_internal<E: Entry>(
         match attempt(room, p, memory, sk, mu, n * p.l as u16, Sigma::of(p, sigma)) {
             Ok(()) => {
                 made = Ok(());
-                declassify_all(sigma); // accepted: z is the signature's
+                accepted(sigma);
                 break;
             }
             Err(why) => on_reject(why),
@@ -200,9 +200,7 @@ fn challenge<E: Entry>(room: Room, p: &Set, memory: &mut Signing<'_, E>, mu: &[u
 /// Step 16.
 #[inline(never)]
 fn ball<E: Entry>(room: Room, p: &Set, memory: &mut Signing<'_, E>, c_tilde: &[u8], c: &mut Ball) {
-    // c̃ of the accepted attempt is the signature's first part. Of a refused one it is a hash of a w1 that is never
-    // shown; the argument that it says nothing of the key is in SECURITY.md.
-    declassify_all(c_tilde);
+    show_challenge(c_tilde);
     // 16: c ← SampleInBall(c̃)
     let mut block = [0; _];
     ball_block(room, c_tilde, &mut block);
@@ -304,7 +302,7 @@ fn hint<E: Entry>(
     let mut index = 0;
     for (r, h) in w.iter().enumerate() {
         h.load(room, poly);
-        let places = (0..=u8::MAX).zip(declassify_all(&**poly)).filter(|(_, h)| **h != 0);
+        let places = (0..=u8::MAX).zip(accepted(&**poly)).filter(|(_, h)| **h != 0);
         hint_row_pack(p.omega, r, places.map(|(place, _)| place), &mut index, y);
     }
     Ok(())

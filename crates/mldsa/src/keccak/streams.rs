@@ -84,23 +84,18 @@ pub(crate) fn squeeze_beside<const N: usize, S: Streams>(
             bytes.iter_mut().zip(&lanes).map(|(bytes, lane)| &mut bytes[lane.there..lane.there + RATE]);
         states.read(room, core::array::from_fn(|_| places.next().unwrap_or_default()));
         for (n, (lane, bytes)) in lanes.iter_mut().zip(&bytes).enumerate() {
-            if !lane.begun || guests == Some(n) {
-                continue;
+            if lane.begun && guests != Some(n) {
+                lane.there += RATE;
+                lane.left = lane.left.saturating_sub(1);
+                if lane.there < lane.wanted {
+                    continue;
+                }
+                let enough = streams.take(lane.stream, &bytes[..lane.wanted], guest);
+                (lane.there, lane.wanted) = (0, RATE);
+                if enough {
+                    (lane.stream, lane.begun, lane.wanted) = (lane.stream + N, false, BLOCKS * RATE);
+                }
             }
-            lane.there += RATE;
-            lane.left = lane.left.saturating_sub(1);
-            if lane.there < lane.wanted {
-                continue;
-            }
-            let enough = streams.take(lane.stream, &bytes[..lane.wanted], guest);
-            (lane.there, lane.wanted) = (0, RATE);
-            if enough {
-                (lane.stream, lane.begun, lane.wanted) = (lane.stream + N, false, BLOCKS * RATE);
-                begin(&mut states, n, lane, streams);
-            }
-        }
-        // Those that had no place may have one now.
-        for (n, lane) in lanes.iter_mut().enumerate() {
             begin(&mut states, n, lane, streams);
         }
     }
@@ -108,6 +103,7 @@ pub(crate) fn squeeze_beside<const N: usize, S: Streams>(
 
 impl<const N: usize> States<N> {
     /// State n has absorbed a seed, with the padding of SHAKE128 (FIPS 202, 5.1 and 6.2), and waits for its permutation.
+    #[inline(never)]
     fn begin(&mut self, n: usize, seed: &[u8; SEED]) {
         let mut block = [0; 40];
         block[..SEED].copy_from_slice(seed);

@@ -27,7 +27,7 @@ pub trait Peer {
 
 /// Asked in every case.
 pub const FAST: [&dyn Peer; 2] = [&crate::native::Native, &Libcrux];
-/// Asked in every tenth case.
+/// Asked in one case of 97.
 pub const RARE: [&dyn Peer; 4] = [&AwsLc, &Fips204, &RustCrypto, &PqClean];
 
 /// Our verdict on a signature that another made of a case's message, under the context of the first.

@@ -1,6 +1,7 @@
 //! The scheduler against one attempt after the other: whatever flies together, each message gets what it gets alone.
 //! Mixes that no good key ever meets are here too: a message that uses up its attempts beside others.
 
+use super::faulty::{self, Plan, under};
 use super::{Chance, each_room};
 use crate::backend::{Room, all};
 use crate::ct::Wipe;
@@ -246,18 +247,6 @@ fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
                         assert_eq!(entry.0, naive_entry(room, rho, r, s), "{} {}", P::LEVEL, room.name());
                     }
                 }
-                // Where fewer rows are held, each is seen once, in order, and whole.
-                for held in P::K.div_ceil(2)..P::K {
-                    let mut places: P::K_<P::L_<NttPoly>> = Wipe::ZERO;
-                    let mut expected = a_hat.as_ref().iter();
-                    let mut hash = Guest::shake256_of(public.encode());
-                    expand_a_beside::<P, _>(room, rho, &mut places.as_mut()[..held], &mut hash, |row, _| {
-                        let expected = expected.next().expect("k rows").as_ref();
-                        assert!(row.iter().zip(expected).all(|(entry, expected)| entry.0 == expected.0));
-                    });
-                    assert!(expected.next().is_none(), "{} {} {held} rows held", P::LEVEL, room.name());
-                    assert_eq!(hash.finish(room), Shake::h(room, &[public.encode()]));
-                }
             });
         }
     }
@@ -278,6 +267,44 @@ fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
         })
     }
     level::<MlDsa44>();
+    level::<MlDsa87>();
+}
+
+/// Where fewer rows of the matrix are held than it has, each is seen once, in order, and whole: also where some entries take
+/// many times as long as others, so that states must wait for a place.
+#[test]
+fn rows_that_pass_are_those_of_the_matrix() {
+    fn level<P: ParameterSet>() {
+        for seed in 0..6 {
+            let public = SigningKey::<P>::from_seed(&[seed; 32]).verifying_key();
+            let rho = public.encode().first_chunk().expect("ρ comes first");
+            each_room(|inner| {
+                for reluctant in [false, true] {
+                    let (done, _) = under(Plan { reluctant, ..Plan::of(inner) }, || {
+                        let room = faulty::in_use().expect("there is a plan");
+                        let mut a_hat: P::K_<P::L_<NttPoly>> = Wipe::ZERO;
+                        let mut hash = Guest::shake256();
+                        expand_a_beside::<P, _>(room, rho, a_hat.as_mut(), &mut hash, |_, _| ());
+                        for held in P::K.div_ceil(2)..P::K {
+                            let mut places: P::K_<P::L_<NttPoly>> = Wipe::ZERO;
+                            let mut expected = a_hat.as_ref().iter();
+                            let mut hash = Guest::shake256_of(public.encode());
+                            let rows = &mut places.as_mut()[..held];
+                            expand_a_beside::<P, _>(room, rho, rows, &mut hash, |row, _| {
+                                let expected = expected.next().expect("k rows").as_ref();
+                                assert!(row.iter().zip(expected).all(|(entry, of)| entry.0 == of.0));
+                            });
+                            assert!(expected.next().is_none());
+                            assert_eq!(hash.finish(room), Shake::h(room, &[public.encode()]));
+                        }
+                    });
+                    assert!(done.is_ok(), "{} {}, {reluctant}", P::LEVEL, inner.name());
+                }
+            });
+        }
+    }
+    level::<MlDsa44>();
+    level::<MlDsa65>();
     level::<MlDsa87>();
 }
 

@@ -204,7 +204,7 @@ fn device_leaves_zeros_where_it_fails() {
         let mut sigma = vec![1; P::SIG_LEN];
         let is_zero = |bytes: &[u8]| bytes.iter().all(|byte| *byte == 0);
 
-        let plan = |refusals| Plan { inner: active(), fault: None, refusals };
+        let plan = |refusals| Plan { refusals, ..Plan::of(active()) };
         let mu = Mu([3; 64]);
         let (made, _) = under(plan(u64::MAX), || space.sign_mu_deterministic(&key, &mu, &mut sigma));
         assert_eq!(made.expect("does not panic"), Err(Error::AttemptsExhausted));
@@ -252,8 +252,7 @@ fn device_leaves_zeros_where_it_fails() {
         let mut found = 0;
         for call in (0..calls).step_by(1 + calls as usize / 40) {
             let fault = Some((call, Fault::Flip(chance.next() | 7)));
-            let (made, _) =
-                under(Plan { inner: active(), fault, refusals: 0 }, || checked(&public, &mut sigma));
+            let (made, _) = under(Plan { fault, ..Plan::of(active()) }, || checked(&public, &mut sigma));
             match made {
                 Ok(Ok(())) => {
                     let sigma = crate::Signature::<P>::decode(&sigma).expect("is as long");

@@ -84,7 +84,7 @@ impl<P: ParameterSet> Case<P> {
 
     /// The number of calls from the seed to the signature.
     fn calls(&self, inner: Room, checked: bool) -> u64 {
-        let (done, calls) = under(Plan { inner, fault: None, refusals: 0 }, || self.sign(checked));
+        let (done, calls) = under(Plan::of(inner), || self.sign(checked));
         assert!(matches!(done, Ok(Ok((_, signature))) if signature == self.signature));
         calls
     }
@@ -114,14 +114,10 @@ fn campaign<P: ParameterSet>(inner: Room, wanted: u64, checked: bool, chance: &m
         let case = Case::<P>::new(chance);
         cases += 1;
         for call in 0..case.calls(inner, checked) {
-            case.try_fault(
-                Plan { inner, fault: Some((call, Fault::Skip)), refusals: 0 },
-                checked,
-                &mut count,
-            );
+            case.try_fault(Plan { fault: Some((call, Fault::Skip)), ..Plan::of(inner) }, checked, &mut count);
             for _ in 0..4 {
                 let fault = Some((call, Fault::Flip(chance.next())));
-                case.try_fault(Plan { inner, fault, refusals: 0 }, checked, &mut count);
+                case.try_fault(Plan { fault, ..Plan::of(inner) }, checked, &mut count);
             }
         }
     }
@@ -179,7 +175,7 @@ fn faults_leave_as_errors_where_the_key_is_checked() {
         let last = case.calls(inner, false);
         for call in (0..last).step_by(3) {
             let fault = Some((call, Fault::Flip(chance.next() | 7)));
-            case.try_fault(Plan { inner, fault, refusals: 0 }, checked, count);
+            case.try_fault(Plan { fault, ..Plan::of(inner) }, checked, count);
         }
     }
     assert!(counts[0].faulty > 0 && counts[1].faulty == 0, "{counts:?}");
@@ -194,7 +190,7 @@ fn attempts_end_at_821_and_not_before() {
         let key = SigningKey::<P>::from_seed(&[8; 32]).expand();
         let refused = |inner: Room, refusals: u64, mu: &Mu| {
             let mut why: Vec<Rejection> = Vec::new();
-            let plan = Plan { inner, fault: None, refusals };
+            let plan = Plan { refusals, ..Plan::of(inner) };
             let work = || sign_internal(active(), &key, &mu.0, &[0; 32], |reason| why.push(reason));
             (under(plan, work).0.expect("does not panic"), why)
         };
@@ -293,7 +289,7 @@ fn self_test_finds_faults() {
     assert_eq!(crate::self_test(), Ok(()));
     each_room(|inner| {
         let run = |fault| {
-            let plan = Plan { inner, fault, refusals: 0 };
+            let plan = Plan { fault, ..Plan::of(inner) };
             under(plan, || self_test_in(active()))
         };
         let (done, calls) = run(None);

@@ -1,5 +1,6 @@
 //! A room that computes wrongly once: an inner room behind a door that counts the calls, and at one of them flips a bit of
-//! what the inner room answers, or does not ask it. It can also refuse attempts of signing. Each thread has its own.
+//! what the inner room answers, or does not ask it. It can also refuse attempts of signing, and bytes of the matrix. Each
+//! thread has its own.
 
 use crate::backend::{Backend, Coeffs, PACKED, PLACES, Room};
 use crate::fips204::ring::{Ball, NttPoly, Small};
@@ -24,6 +25,15 @@ pub(super) struct Plan {
     pub(super) fault: Option<(u64, Fault)>,
     /// So many norms are said not to be below their bound before the truth is told.
     pub(super) refusals: u64,
+    /// Bytes for an entry of the matrix are not taken where the first is odd, so that some entries wait long for others.
+    pub(super) reluctant: bool,
+}
+
+impl Plan {
+    /// Nothing goes wrong.
+    pub(super) fn of(inner: Room) -> Self {
+        Plan { inner, fault: None, refusals: 0, reluctant: false }
+    }
 }
 
 std::thread_local! {
@@ -172,6 +182,23 @@ impl Backend for Faulty {
             out.flip((bit >> 3) % len);
         }
     }
+    fn reject_uniform(&self, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize {
+        if self.plan().reluctant && bytes[0] & 1 == 1 {
+            return filled;
+        }
+        match self.turn() {
+            (inner, None) => inner.reject_uniform(bytes, out, filled),
+            (_, Some(Fault::Skip)) => filled,
+            (inner, Some(Fault::Flip(bit))) => {
+                let answer = inner.reject_uniform(bytes, out, filled);
+                if bit & 7 == 0 {
+                    return answer ^ 1 << (bit >> 3 & 7);
+                }
+                flip_one(bit >> 6, &mut [&mut &mut out[..]]);
+                answer
+            }
+        }
+    }
     fn norm_below(&self, w: &Coeffs, bound: i32) -> bool {
         if refuses(self.plan()) {
             return false;
@@ -233,7 +260,6 @@ impl Backend for Faulty {
         fn bit_pack(bits: u32, b: i32, w: &Coeffs, out: &mut [u8]), out[..];
         fn simple_bit_unpack(bits: u32, v: &[u8], out: &mut Coeffs), out[..];
         fn bit_unpack(bits: u32, b: i32, v: &[u8], out: &mut Coeffs), out[..];
-        fn reject_uniform(bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize = filled, out[..];
         fn reject_bounded(eta: i32, bytes: &[u8], out: &mut Coeffs, filled: usize) -> usize = filled, out[..];
     }
     fn mont_mul(&self, w: &mut Coeffs, zeta: i32, told: bool) {

@@ -263,7 +263,14 @@ def norm(c):
 
 @lemma("a step up where r0 > 0, down otherwise, modulo m; nothing without a hint; r1 = m stands for 0", "kernels/round.rs: moved",
        [{"zero": 1}, {"wrap": 1}, {"low": 7}],
-       "(moved.add_q_if_negative(m) - m).add_q_if_negative(m)", zero=0, wrap=0, low=15)
+       "    let up = (V::splat(room, 0) - r0).sar::<31>(); // -1 where r0 > 0\n"
+       "    let moved = r1 + ((V::splat(room, -1) - up - up) & h); // in -1..=m\n"
+       "    if G == GAMMA2_32 {\n"
+       "        return moved & V::splat(room, 15);\n"
+       "    }\n"
+       "    let m = V::splat(room, 44);\n"
+       "    (moved.add_q_if_negative(m) - m).add_q_if_negative(m)",
+       zero=0, wrap=0, low=15)
 def use_hint(c):
     r1, r0, h = word("r1"), word("r0"), word("h")
     for m in (16, 44):

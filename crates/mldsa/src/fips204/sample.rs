@@ -98,14 +98,15 @@ pub(crate) fn ball_block(room: Room, c_tilde: &[u8], block: &mut BallBlock) {
     ctx.squeeze([block]);
 }
 
-/// Rows of Â that need to be held where each is used as soon as it is there: with so many, states hardly ever wait.
-pub(crate) const PASSING: usize = 4;
+/// Rows of Â that are held where each is used as soon as it is there: with four, no state of eight waits for a row; one state
+/// alone, as where words are short, needs one.
+pub(crate) const PASSING: usize = if cfg!(target_pointer_width = "64") { 4 } else { 1 };
 
 /// Â, row by row, and a hash beside it: where states go side by side, one is the hash's now and then. `each_row` sees each
 /// row as soon as it is there, and may have something for the hash.
 /// FIPS 204, Algorithm 32, ExpandA.
 ///
-/// Shapes: k rows of l polynomials in T_q, or n rows with n >= k/2, where row n + r takes the place of row r when that was
+/// Shapes: k rows of l polynomials in T_q, or n >= 1 rows, where row n + r takes the place of row r when that was
 /// seen. Entry (r, s) is sampled from ρ || s || r.
 pub(crate) fn expand_a_beside<P: Params, G: Beside>(
     room: Room,
@@ -114,7 +115,7 @@ pub(crate) fn expand_a_beside<P: Params, G: Beside>(
     hash: &mut G,
     each_row: impl FnMut(&[NttPoly], &mut G),
 ) {
-    debug_assert!(P::K <= 2 * rows.len() && rows.len() <= P::K.max(PASSING));
+    debug_assert!((1..=P::K.max(PASSING)).contains(&rows.len()));
     let mut entries =
         Entries::<P, G, _> { room, rho, rows, filled: [0; _], row: 0, each_row, hash: PhantomData };
     match room.width() {
@@ -142,9 +143,12 @@ fn place<P: Params>(entry: usize) -> (usize, usize) {
     (entry / P::L, entry % P::L)
 }
 
-/// Where row r is held. Bounds: r < 2·held.
-fn slot(r: usize, held: usize) -> usize {
-    if r < held { r } else { r - held }
+/// Where row r is held: r mod held, without a division (`./dev ct` finds each). Bounds: held > 0.
+fn slot(mut r: usize, held: usize) -> usize {
+    while r >= held {
+        r -= held;
+    }
+    r
 }
 
 impl<P: Params, G: Beside, F: FnMut(&[NttPoly], &mut G)> Streams for Entries<'_, P, G, F> {

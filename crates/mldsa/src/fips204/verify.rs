@@ -20,14 +20,15 @@ pub(crate) struct Claim<'a, P: ParameterSet> {
     pub(crate) sigma: &'a P::Sig,
 }
 
-/// Checks one signature. Algorithms 3 and 5 make μ from a message or its digest (`message.rs`) and call this.
+/// Checks one signature with a key that is kept ready. Algorithms 3 and 5 make μ from a message or its digest (`message.rs`)
+/// and call this, or `verify_from_bytes`.
 /// FIPS 204, Algorithm 3, ML-DSA.Verify.
 /// FIPS 204, Algorithm 5, HashML-DSA.Verify.
 /// FIPS 204, Algorithm 8, ML-DSA.Verify_internal.
 ///
 /// Shapes: mu 64 bytes; sigma c̃ || z || h.
 /// Differs from the standard: μ is computed by the caller (steps 6 and 7); Â and NTT(t1) come with the key (steps 1 and 5), and
-/// c is multiplied by 2^d in place of t1; the norm of z is checked before the rest is computed (step 13).
+/// c is multiplied by −2^d in place of t1; the norm of z is checked before the rest is computed (step 13).
 /// Errors: `BadSignature`, whatever is wrong.
 pub(crate) fn verify_internal<P: ParameterSet>(room: Room, claim: &Claim<'_, P>) -> Result<(), Error> {
     let mut verdict = [Err(Error::BadSignature)];
@@ -37,8 +38,10 @@ pub(crate) fn verify_internal<P: ParameterSet>(room: Room, claim: &Claim<'_, P>)
 
 /// Checks one signature with the bytes of a public key: each row of Â is used as soon as it is there, and not kept. See
 /// [`verify_internal`].
+/// FIPS 204, Algorithm 3, ML-DSA.Verify.
+/// FIPS 204, Algorithm 8, ML-DSA.Verify_internal.
 ///
-/// Differs from the standard: a malformed signature is refused before anything of the key is computed; H(c̃), tr and μ
+/// Differs from the standard: c is multiplied by −2^d in place of t1; a malformed signature is refused before anything of the key is computed; H(c̃), tr and μ
 /// (steps 6 to 8) take turns with the matrix.
 pub(crate) fn verify_from_bytes<P: ParameterSet>(
     room: Room,

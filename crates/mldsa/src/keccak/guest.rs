@@ -95,6 +95,7 @@ impl Guest {
 
     /// The first bytes, where all of the input was absorbed and permuted. Shapes: out at most 136 bytes, a multiple of 8.
     pub(crate) fn squeeze(&self, out: &mut [u8]) {
+        debug_assert!(self.padded && out.len() <= RATE && out.len() & 7 == 0);
         for (bytes, word) in out.chunks_exact_mut(8).zip(self.state) {
             bytes.copy_from_slice(&outward(word).to_le_bytes());
         }

@@ -103,7 +103,7 @@ pub(crate) fn squeeze_beside<const N: usize, S: Streams>(
 
 impl<const N: usize> States<N> {
     /// State n has absorbed a seed, with the padding of SHAKE128 (FIPS 202, 5.1 and 6.2), and waits for its permutation.
-    #[inline(never)]
+    #[inline(never)] // it stands in two places
     fn begin(&mut self, n: usize, seed: &[u8; SEED]) {
         let mut block = [0; 40];
         block[..SEED].copy_from_slice(seed);

@@ -219,7 +219,7 @@ fn batches_of_nothing_and_of_answered_jobs() {
     });
 }
 
-/// The public key is hashed beside the matrix in a room with eight states, and alone elsewhere: the same hash, whether it
+/// The public key is hashed beside the matrix where states go side by side, and alone elsewhere: the same hash, whether it
 /// is there from the beginning or comes in pieces. And the matrix is what a naive sampler gives.
 #[test]
 fn the_public_key_is_hashed_beside_the_matrix_as_it_is_alone() {
@@ -285,7 +285,7 @@ fn rows_that_pass_are_those_of_the_matrix() {
                         let mut a_hat: P::K_<P::L_<NttPoly>> = Wipe::ZERO;
                         let mut hash = Guest::shake256();
                         expand_a_beside::<P, _>(room, rho, a_hat.as_mut(), &mut hash, |_, _| ());
-                        for held in P::K.div_ceil(2)..P::K {
+                        for held in 1..P::K {
                             let mut places: P::K_<P::L_<NttPoly>> = Wipe::ZERO;
                             let mut expected = a_hat.as_ref().iter();
                             let mut hash = Guest::shake256_of(public.encode());
@@ -315,7 +315,7 @@ fn verification_from_bytes_says_what_the_expanded_key_says() {
     fn level<P: ParameterSet>() {
         let key = SigningKey::<P>::from_seed(&[7; 32]).expand();
         let public = key.verifying_key();
-        // M' has 66 bytes more than the message and the context, a block 136, a guest 2592.
+        // tr || M' has 66 bytes more than the message and the context, a block 136, a guest 2592.
         for (len, context) in [
             (0, 0),
             (1, 3),
@@ -324,7 +324,7 @@ fn verification_from_bytes_says_what_the_expanded_key_says() {
             (70, 0),
             (71, 0),
             (205, 0),
-            (206, 255),
+            (206, 0),
             (2526, 0),
             (2527, 0),
             (2271, 255),
@@ -337,6 +337,9 @@ fn verification_from_bytes_says_what_the_expanded_key_says() {
             let good = key.sign_deterministic(context, &message).expect("signs");
             let mut bad = good.clone();
             bad.sigma.as_mut()[0] ^= 1;
+            let (mut long, mut malformed) = (good.clone(), good.clone());
+            long.sigma.as_mut()[P::C_TILDE_LEN..P::C_TILDE_LEN + 3].fill(0); // z = γ1
+            malformed.sigma.as_mut()[P::SIG_LEN - 1] = 255; // more ones than ω
             let mut mu = key.message(context);
             mu.update(&message);
             let mu = mu.finish();
@@ -355,6 +358,8 @@ fn verification_from_bytes_says_what_the_expanded_key_says() {
                     verdict(&bad, Message::Mu(&mu.0)),
                     verdict(&good, Message::Pure(context, &other)),
                     verdict(&good, Message::Mu(&[1; 64])),
+                    verdict(&long, Message::Pure(context, &message)),
+                    verdict(&malformed, Message::Mu(&mu.0)),
                     expanded.verify_in(room, &mu, &bad),
                 ] {
                     assert_eq!(refused, Err(Error::BadSignature), "{place}");

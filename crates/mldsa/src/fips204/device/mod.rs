@@ -3,7 +3,7 @@
 //!
 //! | what the host keeps | here |
 //! |---|---|
-//! | Â | as `Memory::Matrix` says: as it is, packed, or sampled anew at each use |
+//! | Â | as `Memory::Entry` says: as it is, packed, or sampled anew at each use |
 //! | y of an attempt | its bytes, where z will stand in the signature: BitPack(z) is as long as what y is unpacked from |
 //! | w | one sum a row, in T_q at first, then in R_q, then without cs2, then h |
 //! | s1, s2, t0 | the bytes of Algorithm 24, unpacked one polynomial at a time |

@@ -2,7 +2,7 @@
 //! AWS-LC PR 2841 an external μ, AWS-LC PR 3538 a context, mldsa-native PR 1241 a pre-hash digest.
 
 use sealstone_mldsa::any::{ExpandedSigningKey, Signature, SigningKey, VerifyingKey};
-use sealstone_mldsa::{Context, Error, Mu, PreHash};
+use sealstone_mldsa::{Context, Error, MlDsa44, MlDsa65, MlDsa87, Mu, PreHash};
 
 use crate::vectors::shape::{LEVELS, shape};
 
@@ -34,6 +34,10 @@ fn seeds() {
         only(32, "seed", |bytes| SigningKey::try_from_seed(level, bytes));
         assert!(SigningKey::try_from_seed(level, &[0; 32]).is_ok());
     }
+    // The doors with the level as a type have their own way to a seed.
+    only(32, "seed", sealstone_mldsa::SigningKey::<MlDsa44>::try_from_seed);
+    only(32, "seed", sealstone_mldsa::SigningKey::<MlDsa65>::try_from_seed);
+    only(32, "seed", sealstone_mldsa::SigningKey::<MlDsa87>::try_from_seed);
 }
 
 #[test]

@@ -47,6 +47,17 @@ fn failing_randomness_fails_the_call() {
         assert!(expanded.sign(&mut enough, Context::EMPTY, b"").is_ok());
         assert_eq!((enough.calls, enough.bytes), (2, 64));
     }
+    fn with_the_level_as_a_type<P: ParameterSet>() {
+        let mut broken = Counting { calls: 0, bytes: 0, good: 0 };
+        type Key<P> = sealstone_mldsa::SigningKey<P>;
+        assert_eq!(Key::<P>::generate(&mut broken).err(), Some(Error::RngFailed));
+        assert_eq!(Key::<P>::generate_checked(&mut broken).err(), Some(Error::RngFailed));
+        assert_eq!(Key::<P>::generate_boxed(&mut broken).err(), Some(Error::RngFailed));
+        assert_eq!(broken.calls, 3);
+    }
+    with_the_level_as_a_type::<MlDsa44>();
+    with_the_level_as_a_type::<MlDsa65>();
+    with_the_level_as_a_type::<MlDsa87>();
 }
 
 /// Hedged is the default: two signatures of one message differ, and both are good.

@@ -53,7 +53,6 @@ fn failing_randomness_fails_the_call() {
         assert_eq!(Key::<P>::generate(&mut broken).err(), Some(Error::RngFailed));
         assert_eq!(Key::<P>::generate_checked(&mut broken).err(), Some(Error::RngFailed));
         assert_eq!(Key::<P>::generate_boxed(&mut broken).err(), Some(Error::RngFailed));
-        assert_eq!(broken.calls, 3);
     }
     with_the_level_as_a_type::<MlDsa44>();
     with_the_level_as_a_type::<MlDsa65>();

@@ -176,6 +176,7 @@ fn rotates(board: Board) {
         rotate(&mut operator, level);
     }
     let begin = Instant::now();
+    let mut asked = begin;
     let done = |seen: &Gateway| {
         let announced =
             |level: Level| seen.announced.iter().filter(|(_, (of, _))| *of == level).map(|(id, _)| *id).max();
@@ -186,9 +187,11 @@ fn rotates(board: Board) {
     while !done(&gateway) {
         let seen = gateway.numbers.len();
         gateway.until(&came, &mut device, |now| now.numbers.len() > seen);
-        if gateway.announced.len() > confirmed || begin.elapsed() > Duration::from_secs(20) {
+        // Once more now and then: a flood of confirmations would leave the device no time for messages of its own.
+        if gateway.announced.len() > confirmed || asked.elapsed() > Duration::from_secs(20) {
             confirmed = gateway.announced.len();
             operator.confirm_all(&gateway);
+            asked = Instant::now();
         }
         assert!(
             begin.elapsed() < PATIENCE,

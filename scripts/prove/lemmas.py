@@ -222,7 +222,7 @@ def split(gamma2, c, r):
     """`split`, step by step."""
     up = (r + c.up) >> 7
     r1 = (up * c.times + (1 << (c.shift - 1))) >> c.shift
-    r1 = r1 & 15 if gamma2 == G32 else r1 ^ (mask(43 - r1) & r1)
+    r1 = r1 & 15 if gamma2 == G32 else r1 & (((r1 + c.twenty) >> 6) - 1)
     r0 = r - r1 * (2 * gamma2)
     return r1, r0 - (mask(HALF_Q - r0) & Q)
 
@@ -242,50 +242,81 @@ def decompose_32(c):
 
 
 @lemma("multiplication and shift are the division, for all r; γ2 = (q-1)/88", "kernels/round.rs: split",
-       [{"times": 11274}, {"times": 11276}, {"up": 128}],
-       "(up.mul_low(V::splat(room, 11275)) + V::splat(room, 1 << 23)).sar::<24>()", up=127, times=11275, shift=24)
+       [{"times": 11274}, {"times": 11276}, {"up": 128}, {"twenty": 21}],
+       "(up.mul_low(V::splat(room, 11275)) + V::splat(room, 1 << 23)).sar::<24>()", up=127, times=11275, shift=24,
+       twenty=20)
 def decompose_88(c):
     return decomposes(G88, c)
 
 
-@lemma("absolute value mod± q, and its comparison with the bound", "kernels/norm.rs: beyond, norm_below",
-       [{"one": 0}, {"below": 0}],
-       "(a ^ upper) + (upper & V::splat(room, Q + 1));\n    (limit - abs).sar::<31>()", one=1, below=1)
+@lemma("44 stands for 0, by a mask without a comparison", "kernels/round.rs: split", [{"twenty": 19}, {"shift": 5}],
+       "r1 & ((r1 + V::splat(room, 20)).sar::<6>() - V::splat(room, 1))", twenty=20, shift=6)
+def mask_of_44(c):
+    r1 = word("r1")
+    masked = r1 & (((r1 + c.twenty) >> c.shift) - 1)
+    yield Implies(between(0, r1, 45), masked == If(r1 == 44, BitVecVal(0, 32), r1))
+
+
+@lemma("the comparison of a number mod± q with a bound from both ends", "kernels/norm.rs: Norm", [{"less": 1}, {"more": 1}],
+       "self.so_far = self.so_far & ((a - self.bound) | (self.upper - a));", less=0, more=0)
 def norm(c):
-    a, bound = word("a"), word("bound")
-    upper = mask(HALF_Q - a)
-    absolute = (a ^ upper) + (upper & (Q + c.one))
-    over = mask(bound - c.below - absolute)
+    a, bound, so_far = word("a"), word("bound"), word("so_far")
+    now = so_far & ((a - (bound - c.less)) | (Q - bound + c.more - a))
     known = And(between(0, a, Q), 0 < bound, bound <= HALF_Q // 4)
-    yield Implies(known, absolute == If(a > HALF_Q, Q - a, a))
-    yield Implies(known, over == If(absolute < bound, BitVecVal(0, 32), BitVecVal(-1, 32)))
+    absolute = If(a > HALF_Q, Q - a, a)
+    yield Implies(known, (now < 0) == And(so_far < 0, absolute < bound))
 
 
-@lemma("a step up where r0 > 0, down otherwise, modulo m; nothing without a hint; r1 = m stands for 0", "kernels/round.rs: moved",
-       [{"zero": 1}, {"wrap": 1}, {"low": 7}],
-       "    let up = (V::splat(room, 0) - r0).sar::<31>(); // -1 where r0 > 0\n"
-       "    let moved = r1 + ((V::splat(room, -1) - up - up) & h); // in -1..=m\n"
+def uses_hint(gamma2, c):
+    r, h = word("r"), word("h")
+    m = (Q - 1) // (2 * gamma2)
+    step = (((r + c.up) >> 7) * c.times + ((1 << c.shift) - c.less)) >> c.shift
+    aside = step - (step ^ c.one)
+    moved = (step + (aside & h)) >> 1
+    if gamma2 == G32:
+        moved = moved & 15
+    else:
+        moved = moved + (mask(moved) & m) - m
+        moved = moved + (mask(moved) & m)
+    high, low_bits = standard_decompose(gamma2, r)
+    raised = If(high == m - 1, BitVecVal(0, 32), high + 1)
+    lowered = If(high == 0, BitVecVal(m - 1, 32), high - 1)
+    expected = If(h == 0, high, If(low_bits > 0, raised, lowered))
+    yield Implies(And(between(0, r, Q), Or(h == 0, h == -1)), moved == expected)
+
+
+MOVED = ("    let step = steps::<V, G>(room, r);\n"
+         "    let aside = step - (step ^ V::splat(room, 1)); // 1 where it is odd, -1 where it is even\n"
+         "    let moved = (step + (aside & h)).sar::<1>(); // in -1..=m\n"
+         "    if G == GAMMA2_32 {\n"
+         "        return moved & V::splat(room, 15);\n"
+         "    }\n"
+         "    let m = V::splat(room, 44);\n"
+         "    (moved.add_q_if_negative(m) - m).add_q_if_negative(m)")
+
+
+@lemma("UseHint of all r, in steps of γ2 rounded up; γ2 = (q-1)/32", "kernels/round.rs: moved, steps",
+       [{"less": 0}, {"times": 1024}, {"one": 2}], MOVED, up=127, times=1025, shift=21, less=1, one=1)
+def use_hint_32(c):
+    return uses_hint(G32, c)
+
+
+@lemma("UseHint of all r, in steps of γ2 rounded up; γ2 = (q-1)/88", "kernels/round.rs: moved, steps",
+       [{"less": 0}, {"times": 11274}, {"one": 2}], MOVED, up=127, times=11275, shift=23, less=1, one=1)
+def use_hint_88(c):
+    return uses_hint(G88, c)
+
+
+@lemma("the rounding of the steps", "kernels/round.rs: steps", [{"shift": 20}],
        "    if G == GAMMA2_32 {\n"
-       "        return moved & V::splat(room, 15);\n"
-       "    }\n"
-       "    let m = V::splat(room, 44);\n"
-       "    (moved.add_q_if_negative(m) - m).add_q_if_negative(m)",
-       zero=0, wrap=0, low=15)
-def use_hint(c):
-    r1, r0, h = word("r1"), word("r0"), word("h")
-    for m in (16, 44):
-        up = mask(c.zero - r0)
-        moved = r1 + ((-1 - up - up) & h)
-        if m == 16:
-            moved = moved & c.low
-        else:
-            moved = moved + (mask(moved) & m) - m
-            moved = moved + (mask(moved) & (m - c.wrap))
-        known = And(between(0, r1, m + 1), -G32 <= r0, r0 <= G32, Or(r1 < m, r0 <= 0), Or(h == 0, h == -1))
-        high = If(r1 == m, BitVecVal(0, 32), r1)
-        raised = If(high == m - 1, BitVecVal(0, 32), high + 1)
-        lowered = If(high == 0, BitVecVal(m - 1, 32), high - 1)
-        yield Implies(known, moved == If(h == 0, high, If(r0 > 0, raised, lowered)))
+       "        (up.mul_low(V::splat(room, 1025)) + V::splat(room, (1 << 21) - 1)).sar::<21>()\n"
+       "    } else {\n"
+       "        (up.mul_low(V::splat(room, 11275)) + V::splat(room, (1 << 23) - 1)).sar::<23>()\n"
+       "    }", shift=21)
+def steps(c):
+    r = word("r")
+    step = (((r + 127) >> 7) * 1025 + ((1 << c.shift) - 1)) >> c.shift
+    yield Implies(between(0, r, Q), step == UDiv(r + (G32 - 1), BitVecVal(G32, 32)))
 
 
 @lemma("the hint is 1 exactly where the high bits differ", "kernels/round.rs: differ", [{"shift": 5}, {"one": 3}],

@@ -110,13 +110,16 @@ fn single<P: ParameterSet>(operation: &str, keys: &Keys<P>, run: u64) -> Result<
 fn sign_batch<P: ParameterSet>(keys: &Keys<P>, first: u64) -> Result<(), Error> {
     let mut rnd = [0; 32 * JOBS as usize];
     OsRandom.fill(&mut rnd)?;
-    let mu: Vec<_> =
-        (first..first + JOBS).map(|number| mu_of(keys.private.message(Context::EMPTY), number)).collect();
+    let messages: Vec<_> = (first..first + JOBS).map(message).collect();
+    let mut hashed: Vec<_> =
+        messages.iter().map(|message| keys.private.mu_job(Context::EMPTY, message)).collect();
+    CpuEngine::new().hash_messages(&mut hashed);
     let job = |(mu, rnd): (_, &[u8])| {
         let rnd = rnd.try_into().map_err(|_| Error::RngFailed)?;
         Ok(SignJob { key: &*keys.private, mu, rnd, signature: None })
     };
-    let mut jobs = mu.iter().zip(rnd.chunks(32)).map(job).collect::<Result<Vec<_>, Error>>()?;
+    let mu = hashed.iter().filter_map(|job| job.mu.as_ref());
+    let mut jobs = mu.zip(rnd.chunks(32)).map(job).collect::<Result<Vec<_>, Error>>()?;
     CpuEngine::new().sign(&mut jobs);
     // A job without an answer or with an error fails the measurement.
     jobs.into_iter().try_for_each(|job| match job.signature {
@@ -127,18 +130,17 @@ fn sign_batch<P: ParameterSet>(keys: &Keys<P>, first: u64) -> Result<(), Error> 
 
 /// One batch of signatures by one key, from their bytes.
 fn verify_batch<P: ParameterSet>(keys: &Keys<P>) -> Result<(), Error> {
-    let mu: Vec<_> = (0..JOBS).map(|number| mu_of(keys.public.message(Context::EMPTY), number)).collect();
+    let messages: Vec<_> = (0..JOBS).map(message).collect();
+    let mut hashed: Vec<_> =
+        messages.iter().map(|message| keys.public.mu_job(Context::EMPTY, message)).collect();
+    CpuEngine::new().hash_messages(&mut hashed);
     let signatures =
         keys.signed.iter().map(|signed| Signature::decode(signed)).collect::<Result<Vec<_>, _>>()?;
     let job = |(mu, signature)| VerifyJob { key: &*keys.public, mu, signature, verdict: None };
-    let mut jobs: Vec<_> = mu.iter().zip(&signatures).map(job).collect();
+    let mu = hashed.iter().filter_map(|job| job.mu.as_ref());
+    let mut jobs: Vec<_> = mu.zip(&signatures).map(job).collect();
     CpuEngine::new().verify(&mut jobs);
     jobs.iter().try_for_each(|job| job.verdict.unwrap_or(Err(Error::BadSignature)))
-}
-
-fn mu_of(mut hasher: sealstone_mldsa::MuHasher, number: u64) -> sealstone_mldsa::Mu {
-    hasher.update(&message(number));
-    hasher.finish()
 }
 
 fn seed(number: u64) -> [u8; 32] {

@@ -2,8 +2,8 @@
 #![allow(clippy::print_stdout, reason = "a program")]
 
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine, ExpandedVerifyingKey, MlDsa44, MlDsa65, MlDsa87, Mu, ParameterSet, SignJob,
-    SigningKey, VerifyJob, VerifyingKey, hazmat,
+    Context, CpuEngine, Engine, MlDsa44, MlDsa65, MlDsa87, ParameterSet, SignJob, SigningKey, VerifyJob,
+    VerifyingKey, hazmat,
 };
 use std::hint::black_box;
 use std::time::{Duration, Instant};
@@ -52,9 +52,12 @@ fn repeat<P: ParameterSet>(operation: &str, span: Duration) -> Result<(u64, Dura
             }
             "sign-expanded" => black_box(key.sign_deterministic(Context::EMPTY, &message(turns))).is_ok(),
             "sign-batch" => {
-                let mus: Vec<_> = (turns..turns + 64).map(|turn| mu_of(&expanded, &message(turn))).collect();
+                let messages: Vec<_> = (turns..turns + 64).map(message).collect();
+                let mut hashed: Vec<_> =
+                    messages.iter().map(|message| key.mu_job(Context::EMPTY, message)).collect();
+                CpuEngine::new().hash_messages(&mut hashed);
                 let job = |mu| SignJob { key: &key, mu, rnd: [0; 32], signature: None };
-                let mut jobs: Vec<_> = mus.iter().map(job).collect();
+                let mut jobs: Vec<_> = hashed.iter().filter_map(|job| job.mu.as_ref()).map(job).collect();
                 CpuEngine::new().sign(&mut jobs);
                 turns += 63;
                 jobs.iter().all(|job| matches!(job.signature, Some(Ok(_))))
@@ -64,9 +67,10 @@ fn repeat<P: ParameterSet>(operation: &str, span: Duration) -> Result<(u64, Dura
                 .is_ok(),
             "verify-expanded" => expanded.verify(Context::EMPTY, &[0; 64], &signature).is_ok(),
             "verify-batch" => {
-                let mus: Vec<_> = (0..64).map(|_| mu_of(&expanded, &[0; 64])).collect();
+                let mut hashed: Vec<_> = (0..64).map(|_| expanded.mu_job(Context::EMPTY, &[0; 64])).collect();
+                CpuEngine::new().hash_messages(&mut hashed);
                 let job = |mu| VerifyJob { key: &expanded, mu, signature: &signature, verdict: None };
-                let mut jobs: Vec<_> = mus.iter().map(job).collect();
+                let mut jobs: Vec<_> = hashed.iter().filter_map(|job| job.mu.as_ref()).map(job).collect();
                 CpuEngine::new().verify(&mut jobs);
                 turns += 63;
                 jobs.iter().all(|job| job.verdict == Some(Ok(())))
@@ -85,10 +89,4 @@ fn message(number: u64) -> [u8; 64] {
     let mut message = [0; 64];
     message[..8].copy_from_slice(&number.to_le_bytes());
     message
-}
-
-fn mu_of<P: ParameterSet>(key: &ExpandedVerifyingKey<P>, message: &[u8]) -> Mu {
-    let mut hasher = key.message(Context::EMPTY);
-    hasher.update(message);
-    hasher.finish()
 }

@@ -10,6 +10,7 @@
 
 use crate::backend::{Room, active};
 use crate::ct::{self, Wipe, Wiped};
+use crate::engine::MuJob;
 use crate::error::Error;
 use crate::fips204::encode::{is_taken, pk_decode, sk_decode, sk_encode};
 use crate::fips204::flight::sign_internal;
@@ -122,8 +123,11 @@ impl<P: ParameterSet> SigningKey<P> {
 
     fn expand_to(&self, room: Room, key: &mut ExpandedSigningKey<P>) {
         let mut pair = KeyPair::BLANK;
-        keygen_internal(room, &self.xi, &mut pair, key.a_hat.as_mut());
-        key.take(room, &pair);
+        let ExpandedSigningKey { a_hat, t0_hat, .. } = key;
+        keygen_internal(room, &self.xi, &mut pair, a_hat.as_mut(), |r, t0| {
+            t0.ntt(room, &mut t0_hat.as_mut()[r])
+        });
+        key.take(&pair);
     }
 
     /// The public half.
@@ -134,7 +138,7 @@ impl<P: ParameterSet> SigningKey<P> {
     pub(crate) fn verifying_key_in(&self, room: Room) -> VerifyingKey<P> {
         let mut pair = KeyPair::<P>::BLANK;
         let mut a_hat: [P::L_<NttPoly>; PASSING] = Wipe::ZERO;
-        keygen_internal(room, &self.xi, &mut pair, &mut a_hat);
+        keygen_internal(room, &self.xi, &mut pair, &mut a_hat, |_, _| ());
         VerifyingKey { pk: pair.pk }
     }
 
@@ -186,17 +190,14 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         checked: false,
     };
 
-    /// Takes what Â, which is here already, does not say.
-    fn take(&mut self, room: Room, KeyPair { pk, sk }: &KeyPair<P>) {
+    /// Takes what Â and t̂0, which are here already, do not say.
+    fn take(&mut self, KeyPair { pk, sk }: &KeyPair<P>) {
         self.rho = sk.rho;
         self.k.copy_from_slice(&*sk.k);
         self.tr = sk.tr;
         let secrets = sk.s1.as_ref().iter().chain(sk.s2.as_ref());
         for (s, small) in secrets.zip(self.s1.as_mut().iter_mut().chain(self.s2.as_mut())) {
             small.take(&s.0, P::ETA);
-        }
-        for (t0, t0_hat) in sk.t0.as_ref().iter().zip(self.t0_hat.as_mut()) {
-            t0.ntt(room, t0_hat);
         }
         self.verifying_key.pk = pk.clone();
     }
@@ -230,26 +231,20 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     /// Takes an expanded key of the right length; false if it contradicts itself.
     fn read(&mut self, room: Room, sk: &[u8]) -> bool {
         let mut given = KeyPair::<P>::BLANK;
-        let in_range = sk_decode::<P>(room, sk, &mut given.sk);
-        let claimed_tr = given.sk.tr;
         let mut claimed_t0 = Wiped::<P::K_<Poly>>::ZERO;
-        for (claimed, t0) in claimed_t0.as_mut().iter_mut().zip(given.sk.t0.as_ref()) {
-            claimed.0 = t0.0;
-        }
-        public_part::<P>(room, &mut given.sk, self.a_hat.as_mut(), &mut given.pk);
-        let agree = |claimed: &mut Poly, made: &Poly| {
+        let in_range = sk_decode::<P>(room, sk, &mut given.sk, &mut claimed_t0);
+        let claimed_tr = given.sk.tr;
+        let (mut t0_agrees, t0_hat) = (true, self.t0_hat.as_mut());
+        public_part::<P>(room, &mut given.sk, self.a_hat.as_mut(), &mut given.pk, |r, made| {
+            let claimed = &mut claimed_t0.as_mut()[r];
+            claimed.ntt(room, &mut t0_hat[r]);
             claimed.sub(room, made);
-            claimed.norm_below(room, 1)
-        };
-        let t0_agrees = claimed_t0
-            .as_mut()
-            .iter_mut()
-            .zip(given.sk.t0.as_ref())
-            .fold(true, |all, (claimed, made)| agree(claimed, made) & all);
+            t0_agrees &= claimed.norm_below(room, 1);
+        });
         let tr_agrees = ct::equal(&claimed_tr, &given.sk.tr);
         let agrees = is_taken(in_range & t0_agrees & tr_agrees);
         if agrees {
-            self.take(room, &given);
+            self.take(&given);
         }
         agrees
     }
@@ -268,10 +263,11 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         for (small, s) in secrets.zip(parts.s1.as_mut().iter_mut().chain(parts.s2.as_mut())) {
             small.give(s);
         }
-        for (t0_hat, t0) in self.t0_hat.as_ref().iter().zip(parts.t0.as_mut()) {
+        let mut t0 = Wiped::<P::K_<Poly>>::ZERO;
+        for (t0_hat, t0) in self.t0_hat.as_ref().iter().zip(t0.as_mut()) {
             t0_hat.undo_ntt(room, t0);
         }
-        sk_encode::<P>(room, &parts, out);
+        sk_encode::<P>(room, &parts, &t0, out);
         Ok(())
     }
 
@@ -287,6 +283,11 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     /// bytes; docs/faults.md has the figures, and what it cannot see.
     pub fn set_checked(&mut self, checked: bool) {
         self.checked = checked;
+    }
+
+    /// A message of a batch, to be hashed with others by [`CpuEngine::hash_messages`](crate::CpuEngine::hash_messages).
+    pub fn mu_job<'a>(&'a self, ctx: Context<'a>, message: &'a [u8]) -> MuJob<'a> {
+        MuJob::new(&self.tr, ctx, message)
     }
 
     /// Starts a message that comes in pieces; sign its μ with [`sign_mu`](Self::sign_mu).
@@ -451,6 +452,11 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
         for (bytes, t1_hat) in t1.zip(self.t1_hat.as_mut()) {
             t1_ntt(room, bytes, t1_hat);
         }
+    }
+
+    /// A message of a batch, to be hashed with others by [`CpuEngine::hash_messages`](crate::CpuEngine::hash_messages).
+    pub fn mu_job<'a>(&'a self, ctx: Context<'a>, message: &'a [u8]) -> MuJob<'a> {
+        MuJob::new(&self.tr, ctx, message)
     }
 
     /// Starts a message that comes in pieces; check its μ with [`verify_mu`](Self::verify_mu).

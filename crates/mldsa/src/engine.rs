@@ -7,7 +7,8 @@ use crate::backend::{Room, active};
 use crate::error::Error;
 use crate::fips204::flight::{Order, sign_orders};
 use crate::fips204::verify::{Claim, verify_side_by_side};
-use crate::message::Mu;
+use crate::keccak::{Input, hash_abreast};
+use crate::message::{Context, MU_LEN, Mu};
 use core::fmt;
 
 /// Makes the public key of a seed.
@@ -16,6 +17,23 @@ pub struct KeygenJob<'a, P: ParameterSet> {
     pub seed: &'a [u8; SEED_LEN],
     /// Where the answer goes.
     pub verifying_key: Option<VerifyingKey<P>>,
+}
+
+/// Hashes one message to its representative μ, for one key: [`ExpandedSigningKey::mu_job`] and
+/// [`ExpandedVerifyingKey::mu_job`] make it.
+pub struct MuJob<'a> {
+    tr: &'a [u8; 64],
+    /// What M' begins with, and the context.
+    head: ([u8; 2], &'a [u8]),
+    message: &'a [u8],
+    /// Where the answer goes.
+    pub mu: Option<Mu>,
+}
+
+impl<'a> MuJob<'a> {
+    pub(crate) fn new(tr: &'a [u8; 64], ctx: Context<'a>, message: &'a [u8]) -> Self {
+        MuJob { tr, head: ctx.head(), message, mu: None }
+    }
 }
 
 /// Signs one message representative.
@@ -47,6 +65,13 @@ pub struct VerifyJob<'a, P: ParameterSet> {
 impl<P: ParameterSet> fmt::Debug for KeygenJob<'_, P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KeygenJob").field("verifying_key", &self.verifying_key).finish_non_exhaustive()
+    }
+}
+
+/// Shows nothing of the message.
+impl fmt::Debug for MuJob<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MuJob").field("mu", &self.mu).finish_non_exhaustive()
     }
 }
 
@@ -86,6 +111,32 @@ impl CpuEngine {
     #[cfg(test)]
     pub(crate) fn in_room(room: Room) -> Self {
         CpuEngine(room)
+    }
+
+    /// Makes the representatives of messages, for keys of any levels, as many at a time as there are Keccak states: one after
+    /// the other, short messages take a twentieth of the time in which a batch is verified.
+    ///
+    /// ```
+    /// use sealstone_mldsa::{Context, CpuEngine, MlDsa44, SigningKey};
+    ///
+    /// let key = SigningKey::<MlDsa44>::from_seed(&[7; 32]).expand();
+    /// let mut jobs = [&b"one"[..], b"two"].map(|message| key.mu_job(Context::EMPTY, message));
+    /// CpuEngine::new().hash_messages(&mut jobs);
+    /// let mut alone = key.message(Context::EMPTY);
+    /// alone.update(b"two");
+    /// assert_eq!(jobs[1].mu, Some(alone.finish()));
+    /// ```
+    pub fn hash_messages<'j, 'm: 'j, J>(&self, jobs: J)
+    where
+        J: IntoIterator<Item = &'j mut MuJob<'m>, IntoIter: ExactSizeIterator>,
+    {
+        let jobs = jobs.into_iter();
+        let count = jobs.len();
+        let inputs = jobs.map(|MuJob { tr, head: (head, ctx), message, mu }| Input {
+            parts: [&tr[..], head, ctx, message],
+            hash: &mut mu.insert(Mu([0; MU_LEN])).0,
+        });
+        hash_abreast(self.0, count, inputs);
     }
 
     /// The name of the room.

@@ -64,7 +64,7 @@ mod suite;
 pub use api::{
     ExpandedSigningKey, ExpandedVerifyingKey, ParameterSet, SEED_LEN, Signature, SigningKey, VerifyingKey,
 };
-pub use engine::{CpuEngine, Engine, KeygenJob, SignJob, VerifyJob};
+pub use engine::{CpuEngine, Engine, KeygenJob, MuJob, SignJob, VerifyJob};
 pub use error::Error;
 pub use fips204::params::{MlDsa44, MlDsa65, MlDsa87};
 #[cfg(feature = "kmac")]

@@ -25,7 +25,7 @@ impl<'a> Context<'a> {
     }
 
     /// What M' of pure ML-DSA begins with: 0 || |ctx|, and then ctx.
-    pub(crate) fn head(&self) -> ([u8; 2], &[u8]) {
+    pub(crate) fn head(&self) -> ([u8; 2], &'a [u8]) {
         ([0, self.0.len() as u8], self.0)
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine as _, ExpandedVerifyingKey, Mu, ParameterSet, Signature, VerifyJob, any,
+    Context, CpuEngine, Engine as _, ExpandedVerifyingKey, MuJob, ParameterSet, Signature, VerifyJob, any,
 };
 
 use crate::classical::Classical;
@@ -150,7 +150,7 @@ impl Key {
 }
 
 /// The jobs of one level.
-struct Lane<'a, P: ParameterSet>(Vec<(usize, &'a ExpandedVerifyingKey<P>, Mu, Signature<P>)>);
+struct Lane<'a, P: ParameterSet>(Vec<(usize, &'a ExpandedVerifyingKey<P>, MuJob<'a>, Signature<P>)>);
 
 impl<P: ParameterSet> Default for Lane<'_, P> {
     fn default() -> Self {
@@ -165,24 +165,23 @@ impl<'a, P: ParameterSet> Lane<'a, P> {
         index: usize,
         key: &'a ExpandedVerifyingKey<P>,
         record: &Record<'_>,
-        file: &FileId,
+        file: &'a FileId,
     ) -> bool {
         let Ok(signature) = Signature::decode(record.signature()) else { return false };
-        let mut message = key.message(Context::EMPTY);
-        message.update(file.as_bytes());
-        self.0.push((index, key, message.finish(), signature));
+        self.0.push((index, key, key.mu_job(Context::EMPTY, file.as_bytes()), signature));
         true
     }
 
-    fn verify(&self, verdicts: &mut [Option<Result<(), Error>>]) {
-        let mut jobs: Vec<VerifyJob<'_, P>> = self
-            .0
-            .iter()
-            .map(|(_, key, mu, signature)| VerifyJob { key, mu, signature, verdict: None })
-            .collect();
-        CpuEngine::new().verify(&mut jobs);
-        for ((index, ..), job) in self.0.iter().zip(jobs) {
-            verdicts[*index] = job.verdict.map(|verdict| verdict.map_err(|_| Error::BadSignature));
+    fn verify(&mut self, verdicts: &mut [Option<Result<(), Error>>]) {
+        let engine = CpuEngine::new();
+        engine.hash_messages(self.0.iter_mut().map(|(_, _, message, _)| message));
+        let ready = self.0.iter().filter_map(|(index, key, message, signature)| {
+            Some((*index, VerifyJob { key, mu: message.mu.as_ref()?, signature, verdict: None }))
+        });
+        let (places, mut jobs): (Vec<_>, Vec<VerifyJob<'_, P>>) = ready.unzip();
+        engine.verify(&mut jobs);
+        for (place, job) in places.into_iter().zip(jobs) {
+            verdicts[place] = job.verdict.map(|verdict| verdict.map_err(|_| Error::BadSignature));
         }
     }
 }

@@ -422,25 +422,22 @@ impl Signer {
         key: &ExpandedSigningKey<P>,
         files: &[FileId],
     ) -> Vec<Result<Vec<u8>, Error>> {
-        let mus: Vec<Mu> = files
-            .iter()
-            .map(|file| {
-                let mut message = key.message(Context::EMPTY);
-                message.update(file.as_bytes());
-                message.finish()
-            })
-            .collect();
+        let engine = CpuEngine::new();
+        let mut messages: Vec<_> =
+            files.iter().map(|file| key.mu_job(Context::EMPTY, file.as_bytes())).collect();
+        engine.hash_messages(&mut messages);
+        let mus = messages.iter().filter_map(|message| message.mu.as_ref());
         let mut chance = Zeroizing::new(vec![0; 32 * files.len()]);
         if let Err(cause) = OsRandom.fill(&mut chance) {
             return files.iter().map(|_| Err(Error::Engine(cause))).collect();
         }
         let mut jobs = Vec::with_capacity(files.len());
-        for (mu, fresh) in mus.iter().zip(chance.chunks_exact(32)) {
+        for (mu, fresh) in mus.zip(chance.chunks_exact(32)) {
             let mut rnd = [0; 32];
             rnd.copy_from_slice(fresh);
             jobs.push(SignJob { key, mu, rnd, signature: None });
         }
-        CpuEngine::new().sign(&mut jobs);
+        engine.sign(&mut jobs);
         let made = jobs.iter_mut().zip(files).map(|(job, file)| {
             zeroize::Zeroize::zeroize(&mut job.rnd);
             // Every job is answered.

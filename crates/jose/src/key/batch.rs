@@ -2,7 +2,7 @@
 //! alone.
 
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine as _, ExpandedSigningKey, ExpandedVerifyingKey, Mu, OsRandom, ParameterSet,
+    Context, CpuEngine, Engine as _, ExpandedSigningKey, ExpandedVerifyingKey, MuJob, OsRandom, ParameterSet,
     Randomness as _, SignJob, Signature, VerifyJob, any,
 };
 use zeroize::{Zeroize as _, Zeroizing};
@@ -21,9 +21,7 @@ impl PrivateKey {
                     if let Signer::MlDsa(key) = &key.core.signer
                         && let any::ExpandedSigningKey::$level(key) = key
                     {
-                        let mut mu = key.message(Context::EMPTY);
-                        mu.update(message);
-                        due.push(Due { key, mu: mu.finish(), signature });
+                        due.push(Due { key, message: key.mu_job(Context::EMPTY, message), signature });
                     }
                 }
                 sign_side_by_side(due);
@@ -65,9 +63,8 @@ impl PublicKey {
                     {
                         match Signature::decode(signature) {
                             Ok(signature) => {
-                                let mut mu = key.message(Context::EMPTY);
-                                mu.update(message);
-                                due.push(Claim { key, mu: mu.finish(), signature, verdict });
+                                let message = key.mu_job(Context::EMPTY, message);
+                                due.push(Claim { key, message, signature, verdict });
                             }
                             Err(_) => *verdict = Some(Err(Error::BadSignature)),
                         }
@@ -89,22 +86,25 @@ impl PublicKey {
 /// A signature that is to be made, and where it goes.
 struct Due<'a, P: ParameterSet> {
     key: &'a ExpandedSigningKey<P>,
-    mu: Mu,
+    message: MuJob<'a>,
     signature: &'a mut Option<Result<Vec<u8>, Error>>,
 }
 
 /// Hedged signatures, FIPS 204 algorithm 2.
-fn sign_side_by_side<P: ParameterSet>(due: Vec<Due<'_, P>>) {
+fn sign_side_by_side<P: ParameterSet>(mut due: Vec<Due<'_, P>>) {
     let mut rnd = Zeroizing::new(vec![[0; 32]; due.len()]);
     // One alone is quicker alone. Without randomness nothing is signed here, and each is refused when it is tried alone.
     if due.len() < 2 || OsRandom.fill(rnd.as_flattened_mut()).is_err() {
         return;
     }
+    let engine = CpuEngine::new();
+    engine.hash_messages(due.iter_mut().map(|due| &mut due.message));
     let mut jobs = Vec::with_capacity(due.len());
     for (due, rnd) in due.iter().zip(rnd.iter()) {
-        jobs.push(SignJob { key: due.key, mu: &due.mu, rnd: *rnd, signature: None });
+        let Some(mu) = &due.message.mu else { return };
+        jobs.push(SignJob { key: due.key, mu, rnd: *rnd, signature: None });
     }
-    CpuEngine::new().sign(&mut jobs);
+    engine.sign(&mut jobs);
     let mut made = Vec::with_capacity(due.len());
     for mut job in jobs {
         job.rnd.zeroize();
@@ -118,22 +118,25 @@ fn sign_side_by_side<P: ParameterSet>(due: Vec<Due<'_, P>>) {
 /// A signature that is to be checked, and where the verdict goes.
 struct Claim<'a, P: ParameterSet> {
     key: &'a ExpandedVerifyingKey<P>,
-    mu: Mu,
+    message: MuJob<'a>,
     signature: Signature<P>,
     verdict: &'a mut Option<Result<(), Error>>,
 }
 
 /// FIPS 204 algorithm 3, of each.
-fn verify_side_by_side<P: ParameterSet>(due: Vec<Claim<'_, P>>) {
+fn verify_side_by_side<P: ParameterSet>(mut due: Vec<Claim<'_, P>>) {
     // One alone is quicker alone.
     if due.len() < 2 {
         return;
     }
+    let engine = CpuEngine::new();
+    engine.hash_messages(due.iter_mut().map(|claim| &mut claim.message));
     let mut jobs = Vec::with_capacity(due.len());
     for claim in &due {
-        jobs.push(VerifyJob { key: claim.key, mu: &claim.mu, signature: &claim.signature, verdict: None });
+        let Some(mu) = &claim.message.mu else { return };
+        jobs.push(VerifyJob { key: claim.key, mu, signature: &claim.signature, verdict: None });
     }
-    CpuEngine::new().verify(&mut jobs);
+    engine.verify(&mut jobs);
     let verdicts: Vec<_> = jobs.into_iter().map(|job| job.verdict).collect();
     for (claim, verdict) in due.into_iter().zip(verdicts) {
         let good = verdict.is_some_and(|verdict| verdict.is_ok());

@@ -5,6 +5,7 @@ use alloc::boxed::Box;
 
 use super::{Signature, VerifyingKey};
 use crate::api::{self, SEED_LEN};
+use crate::engine::MuJob;
 use crate::error::Error;
 use crate::fips204::params::{MlDsa44, MlDsa65, MlDsa87};
 use crate::level::Level;
@@ -121,6 +122,11 @@ impl ExpandedSigningKey {
         each!(self, key => key.set_checked(checked))
     }
 
+    /// See [`crate::ExpandedSigningKey::mu_job`].
+    pub fn mu_job<'a>(&'a self, ctx: Context<'a>, message: &'a [u8]) -> MuJob<'a> {
+        each!(self, key => key.mu_job(ctx, message))
+    }
+
     /// See [`crate::ExpandedSigningKey::message`].
     pub fn message(&self, ctx: Context<'_>) -> MuHasher {
         each!(self, key => key.message(ctx))
@@ -165,6 +171,11 @@ impl VerifyingKey {
 }
 
 impl ExpandedVerifyingKey {
+    /// See [`crate::ExpandedVerifyingKey::mu_job`].
+    pub fn mu_job<'a>(&'a self, ctx: Context<'a>, message: &'a [u8]) -> MuJob<'a> {
+        each!(self, key => key.mu_job(ctx, message))
+    }
+
     /// See [`crate::ExpandedVerifyingKey::message`].
     pub fn message(&self, ctx: Context<'_>) -> MuHasher {
         each!(self, key => key.message(ctx))

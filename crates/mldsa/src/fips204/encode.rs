@@ -38,7 +38,7 @@ pub(crate) fn t1_decode(room: Room, bytes: &[u8], t1: &mut Coeffs) {
 /// FIPS 204, Algorithm 24, skEncode.
 ///
 /// Shapes: sk of `SK_LEN` bytes.
-pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>, sk: &mut [u8]) {
+pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>, t0: &P::K_<Poly>, sk: &mut [u8]) {
     let (rho, rest) = sk.split_at_mut(32);
     let (k, rest) = rest.split_at_mut(32);
     let (tr, mut rest) = rest.split_at_mut(64);
@@ -46,7 +46,7 @@ pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>, sk: &mut [u8]
     k.copy_from_slice(&*parts.k);
     tr.copy_from_slice(&parts.tr);
     let secrets = parts.s1.as_ref().iter().chain(parts.s2.as_ref()).map(|s| (P::ETA_BITS, P::ETA, s));
-    for (bits, b, poly) in secrets.chain(parts.t0.as_ref().iter().map(|t0| (D, 1 << (D - 1), t0))) {
+    for (bits, b, poly) in secrets.chain(t0.as_ref().iter().map(|t0| (D, 1 << (D - 1), t0))) {
         let (bytes, after) = rest.split_at_mut(32 * bits as usize);
         room.bit_pack(bits, b, &poly.0, bytes);
         rest = after;
@@ -57,7 +57,12 @@ pub(crate) fn sk_encode<P: Params>(room: Room, parts: &SkParts<P>, sk: &mut [u8]
 /// FIPS 204, Algorithm 25, skDecode.
 ///
 /// Shapes: sk of `SK_LEN` bytes; parts written in place, which leaves no copies.
-pub(crate) fn sk_decode<P: Params>(room: Room, sk: &[u8], parts: &mut SkParts<P>) -> bool {
+pub(crate) fn sk_decode<P: Params>(
+    room: Room,
+    sk: &[u8],
+    parts: &mut SkParts<P>,
+    t0: &mut P::K_<Poly>,
+) -> bool {
     let (rho, rest) = split::<32>(sk);
     let (k, rest) = split::<32>(rest);
     let (tr, mut rest) = split::<64>(rest);
@@ -65,7 +70,7 @@ pub(crate) fn sk_decode<P: Params>(room: Room, sk: &[u8], parts: &mut SkParts<P>
     parts.k.copy_from_slice(k);
     parts.tr = *tr;
     let secrets = parts.s1.as_mut().iter_mut().chain(parts.s2.as_mut()).map(|s| (P::ETA_BITS, P::ETA, s));
-    for (bits, b, poly) in secrets.chain(parts.t0.as_mut().iter_mut().map(|t0| (D, 1 << (D - 1), t0))) {
+    for (bits, b, poly) in secrets.chain(t0.as_mut().iter_mut().map(|t0| (D, 1 << (D - 1), t0))) {
         let (bytes, after) = rest.split_at(32 * bits as usize);
         room.bit_unpack(bits, b, bytes, &mut poly.0);
         rest = after;
@@ -80,14 +85,13 @@ pub(crate) fn is_taken(checks: bool) -> bool {
     declassify(checks)
 }
 
-/// What an expanded private key holds.
+/// What an expanded private key holds, but for t0.
 pub(crate) struct SkParts<P: Params> {
     pub(crate) rho: [u8; 32],
     pub(crate) k: Wiped<[u8; 32]>,
     pub(crate) tr: [u8; 64],
     pub(crate) s1: Wiped<P::L_<Poly>>,
     pub(crate) s2: Wiped<P::K_<Poly>>,
-    pub(crate) t0: Wiped<P::K_<Poly>>,
 }
 
 /// An encoded private key in its parts, not unpacked: the places of Algorithm 25.
@@ -224,15 +228,15 @@ pub(crate) fn hint_row_pack(
 /// but zeros follows the last.
 /// FIPS 204, Algorithm 21, HintBitUnpack, without unpacking: [`hint_row`] has the places.
 pub(crate) fn hint_is_well_formed(omega: usize, k: usize, y: &[u8]) -> bool {
-    (0..k).all(|i| hint_row(omega, y, i).is_some()) && hint_ends_in_zeros(omega, y)
+    let rises = |row: &[u8]| row.is_sorted_by(|one, next| one < next);
+    (0..k).all(|i| hint_row(omega, y, i).is_some_and(rises)) && hint_ends_in_zeros(omega, y)
 }
 
-/// The places of row i, rising; `None` where its counts or its places are malformed.
+/// The places of row i; `None` where its counts are malformed.
 pub(crate) fn hint_row(omega: usize, y: &[u8], i: usize) -> Option<&[u8]> {
     let (places, counts) = y.split_at_checked(omega)?;
     let first = if i == 0 { 0 } else { *counts.get(i - 1)? };
-    let row = places.get(usize::from(first)..usize::from(*counts.get(i)?))?;
-    row.is_sorted_by(|one, next| one < next).then_some(row)
+    places.get(usize::from(first)..usize::from(*counts.get(i)?))
 }
 
 /// Whether nothing but zeros follows the last place.

@@ -20,13 +20,14 @@ pub(crate) struct KeyPair<P: Params> {
 /// FIPS 204, Algorithm 6, ML-DSA.KeyGen_internal.
 ///
 /// Time: independent of ξ, but for the rejections in ExpandA (public) and ExpandS (which say nothing of what is taken).
-/// Differs from the standard: Â is kept too, where it has room for all rows, and the private key is left unencoded until
-/// somebody asks. All of it is written in place: a secret that moves leaves a copy where it was.
+/// Differs from the standard: Â is kept too, where it has room for all rows; `each_t0` sees t0, which is not kept; the
+/// private key is left unencoded until somebody asks. All of it is written in place: a secret that moves leaves a copy where it was.
 pub(crate) fn keygen_internal<P: Params>(
     room: Room,
     xi: &[u8; 32],
     pair: &mut KeyPair<P>,
     a_hat: &mut [P::L_<NttPoly>],
+    each_t0: impl FnMut(usize, &Poly),
 ) {
     // 1: (ρ, ρ', K) ← H(ξ || IntegerToBytes(k, 1) || IntegerToBytes(ℓ, 1), 128)
     let KeyPair { pk, sk } = pair;
@@ -35,7 +36,7 @@ pub(crate) fn keygen_internal<P: Params>(
     // 4: (s1, s2) ← ExpandS(ρ')
     expand_s::<P>(room, &rho_prime, &mut sk.s1, &mut sk.s2);
     // 3, and 5 to 9
-    public_part::<P>(room, sk, a_hat, pk);
+    public_part::<P>(room, sk, a_hat, pk, each_t0);
 }
 
 /// Step 1 of Algorithm 6: H(ξ || k || ℓ) is ρ, ρ' and K.
@@ -61,18 +62,12 @@ impl<P: Params> KeyPair<P> {
     /// Zeros, to be written over.
     pub(crate) const BLANK: Self = KeyPair {
         pk: P::Pk::ZERO,
-        sk: SkParts {
-            rho: [0; 32],
-            k: Wiped::ZERO,
-            tr: [0; 64],
-            s1: Wiped::ZERO,
-            s2: Wiped::ZERO,
-            t0: Wiped::ZERO,
-        },
+        sk: SkParts { rho: [0; 32], k: Wiped::ZERO, tr: [0; 64], s1: Wiped::ZERO, s2: Wiped::ZERO },
     };
 }
 
-/// Steps 3 and 5 to 9 of Algorithm 6: Â, pk, t0 and tr of ρ, s1 and s2; the import of an expanded key repeats them.
+/// Steps 3 and 5 to 9 of Algorithm 6: Â, pk, t0 and tr of ρ, s1 and s2; the import of an expanded key repeats them. `each_t0`
+/// sees each polynomial of t0, which then is wiped.
 ///
 /// A·s1 alone gives s1 away, so it is wiped.
 /// Differs from the standard: each row of Â is used as soon as it is there, and pk hashed while the others are expanded.
@@ -81,25 +76,27 @@ pub(crate) fn public_part<P: Params>(
     sk: &mut SkParts<P>,
     a_hat: &mut [P::L_<NttPoly>],
     pk: &mut P::Pk,
+    mut each_t0: impl FnMut(usize, &Poly),
 ) {
-    let SkParts { rho, s1, s2, t0, tr, .. } = sk;
+    let SkParts { rho, s1, s2, tr, .. } = sk;
     let mut s1_hat = Wiped::<P::L_<NttPoly>>::ZERO;
     for (s1_hat, s1) in s1_hat.as_mut().iter_mut().zip(s1.as_ref()) {
         s1.ntt(room, s1_hat);
     }
-    let (mut t, mut t1) = (Wiped(Poly::ZERO), Poly::ZERO);
+    let (mut t, mut t1, mut t0) = (Wiped(Poly::ZERO), Poly::ZERO, Wiped(Poly::ZERO));
     let mut hash = Guest::shake256();
     hash.feed(rho);
     // 8: pk ← pkEncode(ρ, t1), row by row below
-    let mut rows = s2.as_ref().iter().zip(t0.as_mut()).zip(pk_encode(rho, pk.as_mut()));
+    let mut rows = s2.as_ref().iter().zip(pk_encode(rho, pk.as_mut())).enumerate();
     // 3: Â ← ExpandA(ρ)
     expand_a_beside::<P, _>(room, rho, a_hat, &mut hash, |row, hash| {
-        let Some(((s2, t0), bytes)) = rows.next() else { return };
+        let Some((r, (s2, bytes))) = rows.next() else { return };
         // 5: t ← NTT⁻¹(Â ∘ NTT(s1)) + s2
         t.product(room, row, s1_hat.as_ref());
         t.add(room, s2);
         // 6: (t1, t0) ← Power2Round(t)
-        power2round(room, &t, &mut t1, t0);
+        power2round(room, &t, &mut t1, &mut t0);
+        each_t0(r, &t0);
         t1_encode(room, &t1.0, bytes);
         hash.feed(bytes);
     });

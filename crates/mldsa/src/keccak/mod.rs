@@ -3,12 +3,14 @@
 use crate::backend::wipe;
 use crate::ct::Wipe;
 
+mod abreast;
 mod guest;
 mod permutation;
 mod queue;
 mod sponge;
 mod streams;
 
+pub(crate) use abreast::{Input, hash_abreast};
 pub(crate) use guest::{Beside, Guest};
 #[cfg(armv7em)]
 pub(crate) use permutation::RC;

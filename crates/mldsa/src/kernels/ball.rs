@@ -4,7 +4,7 @@
 use crate::backend::{CacheLine, Coeffs, Lanes, wipe};
 use crate::fips204::params::Q;
 use crate::fips204::ring::{Ball, Small};
-use crate::kernels::norm::beyond;
+use crate::kernels::norm::Norm;
 
 /// Registers of sums that are kept while the shifts go by.
 const TILE: usize = 4;
@@ -25,8 +25,8 @@ pub(crate) fn add_times_ball<V: Lanes>(
     bound: i32,
     w: &mut Coeffs,
 ) -> bool {
-    let (q, limit) = (V::splat(room, Q), V::splat(room, bound - 1));
-    let mut over = V::splat(room, 0);
+    let q = V::splat(room, Q);
+    let mut norm = Norm::below(room, bound);
     let mut sums = Sums([0; 256], CacheLine);
     let bytes = &mut sums.0;
     let mut rest = c.starts();
@@ -50,14 +50,14 @@ pub(crate) fn add_times_ball<V: Lanes>(
             // In (-2^8, q + 2^8), brought into [0, q) from below and from above.
             let x = V::load(room, cell) + (V::widen(room, bytes) - bias);
             let x = (x.add_q_if_negative(q) - q).add_q_if_negative(q);
-            over = over | beyond(room, x, limit);
+            norm.look_at(x);
             x.store(cell);
         }
         break;
     }
     // With c, which the signature shows, the sums would give s away.
     wipe(bytes);
-    !over.any()
+    norm.holds(room)
 }
 
 /// The sums of the windows of s, byte by byte. Bounds: sums below 2^8.

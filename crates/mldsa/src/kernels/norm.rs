@@ -1,7 +1,7 @@
 //! The infinity norm, and which coefficients are not zero.
 
 use crate::backend::{Coeffs, Lanes, PLACES};
-use crate::fips204::params::{HALF_Q, Q};
+use crate::fips204::params::Q;
 
 /// ‖w‖∞ < bound, where ‖·‖∞ takes representatives mod± q (FIPS 204, 2.3).
 ///
@@ -10,20 +10,40 @@ use crate::fips204::params::{HALF_Q, Q};
 #[inline(always)]
 pub(crate) fn norm_below<V: Lanes>(room: V::Room, w: &Coeffs, bound: i32) -> bool {
     debug_assert!(w.iter().all(|&x| (0..Q).contains(&x)));
-    let limit = V::splat(room, bound - 1);
-    let mut over = V::splat(room, 0);
+    let mut norm = Norm::below(room, bound);
     for cell in V::cells(w) {
-        over = over | beyond(room, V::load(room, cell), limit);
+        norm.look_at(V::load(room, cell));
     }
-    !over.any()
+    norm.holds(room)
 }
 
-/// -1 where |a mod± q| > limit, 0 elsewhere. Bounds: in 0 <= a < q, 0 <= limit < (q - 1)/8.
-#[inline(always)]
-pub(crate) fn beyond<V: Lanes>(room: V::Room, a: V, limit: V) -> V {
-    let upper = (V::splat(room, HALF_Q) - a).sar::<31>(); // -1 where a > (q - 1)/2: |a| is q - a = !a + q + 1
-    let abs = (a ^ upper) + (upper & V::splat(room, Q + 1));
-    (limit - abs).sar::<31>()
+/// Whether ‖·‖∞ of what was looked at so far is below a bound.
+pub(crate) struct Norm<V> {
+    bound: V,
+    /// q - bound.
+    upper: V,
+    /// Negative where it is.
+    so_far: V,
+}
+
+impl<V: Lanes> Norm<V> {
+    /// Of nothing yet. Bounds: 0 < bound <= (q - 1)/8.
+    #[inline(always)]
+    pub(crate) fn below(room: V::Room, bound: i32) -> Self {
+        Norm { bound: V::splat(room, bound), upper: V::splat(room, Q - bound), so_far: V::splat(room, -1) }
+    }
+
+    /// |a mod± q| < bound where a < bound or a > q - bound. Bounds: 0 <= a < q.
+    #[inline(always)]
+    pub(crate) fn look_at(&mut self, a: V) {
+        self.so_far = self.so_far & ((a - self.bound) | (self.upper - a));
+    }
+
+    /// The answer.
+    #[inline(always)]
+    pub(crate) fn holds(self, room: V::Room) -> bool {
+        !(self.so_far.sar::<31>() ^ V::splat(room, -1)).any()
+    }
 }
 
 /// The places of the coefficients that are not zero, in order; returns how many there are.

@@ -102,6 +102,44 @@ fn any_number_of_seats_takes_the_attempt_that_one_takes() {
     level::<MlDsa87>(&mut chance);
 }
 
+/// Lengths at which a block ends with the message, with the byte after it, and with a part of it; inputs of one block beside
+/// such of eight, so that states take up new inputs at different times; keys of different levels.
+#[test]
+fn messages_hashed_side_by_side_are_hashed_as_alone() {
+    let mut chance = Chance::new(11);
+    let low = SigningKey::<MlDsa44>::from_seed(&[1; 32]).expand();
+    let high = SigningKey::<MlDsa87>::from_seed(&[2; 32]).expand();
+    let high = high.verifying_key().expand();
+    let bytes: Vec<u8> = (0..1100).map(|_| chance.next() as u8).collect();
+    let contexts = [&[][..], &bytes[..4], &bytes[..255]].map(|ctx| Context::new(ctx).expect("short enough"));
+    let lengths =
+        [0, 1, 7, 8, 65, 66, 69, 70, 71, 72, 134, 135, 136, 137, 205, 206, 207, 343, 1024, 1086, 1100];
+    for count in [0, 1, 2, 3, 4, 5, 7, 8, 9, 17, 40] {
+        let chosen: Vec<_> = (0..count)
+            .map(|_| {
+                let [key, ctx, length] = [(); 3].map(|()| chance.next() as usize >> 3);
+                (key % 2 == 0, contexts[ctx % 3], &bytes[..lengths[length % lengths.len()]])
+            })
+            .collect();
+        each_room(|room| {
+            let mut jobs: Vec<_> = chosen
+                .iter()
+                .map(
+                    |&(at_44, ctx, message)| {
+                        if at_44 { low.mu_job(ctx, message) } else { high.mu_job(ctx, message) }
+                    },
+                )
+                .collect();
+            CpuEngine::in_room(room).hash_messages(&mut jobs);
+            for (job, &(at_44, ctx, message)) in jobs.iter().zip(&chosen) {
+                let mut alone = if at_44 { low.message(ctx) } else { high.message(ctx) };
+                alone.update(message);
+                assert!(job.mu == Some(alone.finish()), "{} {} bytes of {count}", room.name(), message.len());
+            }
+        });
+    }
+}
+
 /// t0 of (q - 1)/2 = -1/2 everywhere: 39 of them, with any signs, add up to about q/2, so ‖ct0‖∞ >= γ2 each time.
 fn doomed() -> ExpandedSigningKey<MlDsa44> {
     let mut key = SigningKey::<MlDsa44>::from_seed(&[9; 32]).expand();

@@ -120,13 +120,22 @@ pub fn batch(input: &[u8]) {
     fn at<P: ParameterSet>(bytes: &[u8]) {
         let keys = [1, 2].map(|seed| SigningKey::<P>::from_seed(&[seed; 32]).expand_boxed());
         let count = bytes.first().map_or(0, |byte| usize::from(byte % 20));
-        let orders: Vec<([u8; 64], [u8; 32], usize)> = (0..count)
+        let orders: Vec<(&[u8], [u8; 32], usize)> = (0..count)
             .map(|n| {
                 let at = |offset: usize| bytes[(n * 7 + offset) % bytes.len()] ^ n as u8;
-                (std::array::from_fn(at), std::array::from_fn(|i| at(i + 64)), usize::from(at(96) & 1))
+                let from = usize::from(at(0)).min(bytes.len());
+                (&bytes[from..], std::array::from_fn(|i| at(i + 64)), usize::from(at(96) & 1))
             })
             .collect();
-        let mus: Vec<Mu> = orders.iter().map(|(mu, _, _)| Mu::from_bytes(*mu)).collect();
+        let message = |(message, _, key): &(_, _, usize)| keys[*key].mu_job(Context::EMPTY, message);
+        let mut hashed: Vec<_> = orders.iter().map(message).collect();
+        CpuEngine::new().hash_messages(&mut hashed);
+        let mus: Vec<Mu> = hashed.into_iter().map(|job| job.mu.expect("every message is answered")).collect();
+        for ((message, _, key), mu) in orders.iter().zip(&mus) {
+            let mut alone = keys[*key].message(Context::EMPTY);
+            alone.update(message);
+            assert!(*mu == alone.finish());
+        }
         let mut jobs: Vec<SignJob<'_, P>> = orders
             .iter()
             .zip(&mus)

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use sealstone_mldsa::{
     Context, CpuEngine, Engine, Error, ExpandedSigningKey, ExpandedVerifyingKey, Level, MlDsa44, MlDsa65,
-    MlDsa87, OsRandom, ParameterSet, Randomness, SignJob, Signature, SigningKey, VerifyJob, VerifyingKey,
+    MlDsa87, Mu, MuJob, OsRandom, ParameterSet, Randomness, SignJob, Signature, SigningKey, VerifyJob,
+    VerifyingKey,
 };
 
 use crate::clock;
@@ -114,12 +115,11 @@ fn sign_batch<P: ParameterSet>(keys: &Keys<P>, first: u64) -> Result<(), Error> 
     let mut hashed: Vec<_> =
         messages.iter().map(|message| keys.private.mu_job(Context::EMPTY, message)).collect();
     CpuEngine::new().hash_messages(&mut hashed);
-    let job = |(mu, rnd): (_, &[u8])| {
+    let job = |(hashed, rnd): (_, &[u8])| {
         let rnd = rnd.try_into().map_err(|_| Error::RngFailed)?;
-        Ok(SignJob { key: &*keys.private, mu, rnd, signature: None })
+        Ok(SignJob { key: &*keys.private, mu: mu_of(hashed)?, rnd, signature: None })
     };
-    let mu = hashed.iter().filter_map(|job| job.mu.as_ref());
-    let mut jobs = mu.zip(rnd.chunks(32)).map(job).collect::<Result<Vec<_>, Error>>()?;
+    let mut jobs = hashed.iter().zip(rnd.chunks(32)).map(job).collect::<Result<Vec<_>, Error>>()?;
     CpuEngine::new().sign(&mut jobs);
     // A job without an answer or with an error fails the measurement.
     jobs.into_iter().try_for_each(|job| match job.signature {
@@ -136,11 +136,17 @@ fn verify_batch<P: ParameterSet>(keys: &Keys<P>) -> Result<(), Error> {
     CpuEngine::new().hash_messages(&mut hashed);
     let signatures =
         keys.signed.iter().map(|signed| Signature::decode(signed)).collect::<Result<Vec<_>, _>>()?;
-    let job = |(mu, signature)| VerifyJob { key: &*keys.public, mu, signature, verdict: None };
-    let mu = hashed.iter().filter_map(|job| job.mu.as_ref());
-    let mut jobs: Vec<_> = mu.zip(&signatures).map(job).collect();
+    let job = |(hashed, signature)| {
+        Ok(VerifyJob { key: &*keys.public, mu: mu_of(hashed)?, signature, verdict: None })
+    };
+    let mut jobs = hashed.iter().zip(&signatures).map(job).collect::<Result<Vec<_>, Error>>()?;
     CpuEngine::new().verify(&mut jobs);
     jobs.iter().try_for_each(|job| job.verdict.unwrap_or(Err(Error::BadSignature)))
+}
+
+/// What a hashed message has; one that was not hashed fails the measurement.
+fn mu_of<'a>(hashed: &'a MuJob<'_>) -> Result<&'a Mu, Error> {
+    hashed.mu.as_ref().ok_or(Error::FaultDetected)
 }
 
 fn seed(number: u64) -> [u8; 32] {

@@ -113,8 +113,7 @@ impl CpuEngine {
         CpuEngine(room)
     }
 
-    /// Makes the representatives of messages, for keys of any levels, as many at a time as there are Keccak states: one after
-    /// the other, short messages take a twentieth of the time in which a batch is verified.
+    /// Makes the representatives of messages, for keys of any levels, as many at a time as there are Keccak states.
     ///
     /// ```
     /// use sealstone_mldsa::{Context, CpuEngine, MlDsa44, SigningKey};
@@ -132,11 +131,11 @@ impl CpuEngine {
     {
         let jobs = jobs.into_iter();
         let count = jobs.len();
-        let inputs = jobs.map(|MuJob { tr, head: (head, ctx), message, mu }| Input {
+        let mut inputs = jobs.map(|MuJob { tr, head: (head, ctx), message, mu }| Input {
             parts: [&tr[..], head, ctx, message],
             hash: &mut mu.insert(Mu([0; MU_LEN])).0,
         });
-        hash_abreast(self.0, count, inputs);
+        hash_abreast(self.0, count, &mut inputs);
     }
 
     /// The name of the room.

@@ -75,6 +75,23 @@ fn prehash_confused_with_pure_or_another_hash() {
     }
 }
 
+/// Keys of run-time level give the same jobs, context included.
+#[test]
+fn messages_of_keys_of_any_level_are_hashed_as_alone() {
+    let keys = LEVELS.map(|level| any::SigningKey::from_seed(level, &[2; 32]).expand());
+    let public = keys.each_ref().map(|key| key.verifying_key().expand());
+    let ctx = Context::new(b"context").unwrap();
+    let mut jobs: Vec<_> = keys.iter().map(|key| key.mu_job(ctx, b"message")).collect();
+    jobs.extend(public.iter().map(|key| key.mu_job(ctx, b"message")));
+    assert_eq!(format!("{:?}", jobs[0]), "MuJob { mu: None, .. }");
+    CpuEngine::new().hash_messages(&mut jobs);
+    for (i, job) in jobs.iter().enumerate() {
+        let mut alone = public[i % 3].message(ctx);
+        alone.update(b"message");
+        assert!(job.mu == Some(alone.finish()), "job {i}");
+    }
+}
+
 /// A batch answers each job as it would be answered alone, good ones beside bad ones.
 #[test]
 fn batch_answers_as_alone() {

@@ -5,8 +5,8 @@ use core::fmt;
 use aws_lc_rs::rand::SystemRandom;
 use aws_lc_rs::signature::{ECDSA_P256_SHA256_ASN1_SIGNING, ECDSA_P384_SHA384_ASN1_SIGNING, EcdsaKeyPair};
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine as _, ExpandedSigningKey, Level, Mu, OsRandom, ParameterSet, Randomness as _,
-    SignJob, any,
+    Context, CpuEngine, Engine as _, ExpandedSigningKey, Level, Mu, MuJob, OsRandom, ParameterSet,
+    Randomness as _, SignJob, any,
 };
 use sealstone_pki::der::{self, Reader};
 use sealstone_pki::x509::KeyUsage;
@@ -426,13 +426,16 @@ impl Signer {
         let mut messages: Vec<_> =
             files.iter().map(|file| key.mu_job(Context::EMPTY, file.as_bytes())).collect();
         engine.hash_messages(&mut messages);
-        let mus = messages.iter().filter_map(|message| message.mu.as_ref());
+        // Every message is answered.
+        let of = |message: &'_ MuJob<'_>| message.mu.clone().ok_or(sealstone_mldsa::Error::FaultDetected);
+        let mus = messages.iter().map(of).collect::<Result<Vec<_>, _>>();
         let mut chance = Zeroizing::new(vec![0; 32 * files.len()]);
-        if let Err(cause) = OsRandom.fill(&mut chance) {
-            return files.iter().map(|_| Err(Error::Engine(cause))).collect();
-        }
+        let mus = match OsRandom.fill(&mut chance).and(mus) {
+            Ok(mus) => mus,
+            Err(cause) => return files.iter().map(|_| Err(Error::Engine(cause))).collect(),
+        };
         let mut jobs = Vec::with_capacity(files.len());
-        for (mu, fresh) in mus.zip(chance.chunks_exact(32)) {
+        for (mu, fresh) in mus.iter().zip(chance.chunks_exact(32)) {
             let mut rnd = [0; 32];
             rnd.copy_from_slice(fresh);
             jobs.push(SignJob { key, mu, rnd, signature: None });

@@ -33,39 +33,53 @@ impl Input<'_> {
 
 /// H(input, 64) of each, as many at a time as the room has states. Wiped, because a message may be a secret.
 ///
+/// Shapes: about `count` inputs. No type of the caller's is in here, so that it is compiled with the engine.
 /// Time: shows the lengths.
-pub(crate) fn hash_abreast<'a>(room: Room, count: usize, inputs: impl Iterator<Item = Input<'a>>) {
+pub(crate) fn hash_abreast<'a>(room: Room, count: usize, inputs: &mut dyn Iterator<Item = Input<'a>>) {
     match room.width().min(count) {
-        5.. => hash_with::<8>(room, inputs),
-        2..=4 => hash_with::<4>(room, inputs),
-        _ => hash_with::<1>(room, inputs),
+        5.. => Abreast::<'_, 8>::EMPTY.run(room, inputs),
+        2..=4 => Abreast::<'_, 4>::EMPTY.run(room, inputs),
+        _ => Abreast::<'_, 1>::EMPTY.run(room, inputs),
     }
 }
 
-fn hash_with<'a, const N: usize>(room: Room, mut inputs: impl Iterator<Item = Input<'a>>)
+/// The states, their next blocks, and whose they are.
+struct Abreast<'a, const N: usize> {
+    states: Wiped<States<N>>,
+    blocks: Wiped<[[u8; RATE]; N]>,
+    aboard: [Option<Input<'a>>; N],
+}
+
+impl<'a, const N: usize> Abreast<'a, N>
 where
     States<N>: Width<N>,
 {
-    let mut states = Wiped::<States<N>>::ZERO;
-    let mut blocks = Wiped([[0; RATE]; N]);
-    let mut aboard: [Option<Input<'a>>; N] = [const { None }; N];
-    loop {
-        for (n, seat) in aboard.iter_mut().enumerate() {
-            if seat.is_none() {
-                *seat = inputs.next();
-                states.0.0.iter_mut().for_each(|words| words[n] = 0);
+    const EMPTY: Self = Abreast { states: Wiped::ZERO, blocks: Wiped::ZERO, aboard: [const { None }; N] };
+
+    fn run(mut self, room: Room, inputs: &mut dyn Iterator<Item = Input<'a>>) {
+        loop {
+            for (n, seat) in self.aboard.iter_mut().enumerate().filter(|(_, seat)| seat.is_none()) {
+                let Some(input) = inputs.next() else { break };
+                *seat = Some(input);
+                self.states.0.0.iter_mut().for_each(|words| words[n] = 0);
+            }
+            match self.aboard.iter().flatten().count() {
+                0 => return,
+                1 if N > 1 => return self.last_alone(room),
+                _ => self.step(room),
             }
         }
-        if aboard.iter().all(Option::is_none) {
-            return;
-        }
+    }
+
+    /// The next block of each. Where nobody is aboard an old one goes along.
+    fn step(&mut self, room: Room) {
+        let Abreast { states, blocks, aboard } = self;
         let mut last = [false; N];
-        for ((input, block), last) in aboard.iter_mut().zip(&mut *blocks).zip(&mut last) {
+        for ((input, block), last) in aboard.iter_mut().zip(blocks.iter_mut()).zip(&mut last) {
             *last = input.as_mut().is_some_and(|input| input.next_block(block));
         }
-        // Where nobody is aboard an old block goes along.
         for (i, words) in states.0.0[..RATE >> 3].iter_mut().enumerate() {
-            for (word, block) in words.iter_mut().zip(&*blocks) {
+            for (word, block) in words.iter_mut().zip(blocks.iter()) {
                 *word ^= inward(u64::from_le_bytes(block.as_chunks().0[i]));
             }
         }
@@ -76,6 +90,22 @@ where
                     *bytes = outward(words[n]).to_le_bytes();
                 }
             }
+        }
+    }
+
+    /// One that is longer than all others goes on in a state of its own: a permutation of many takes longer.
+    fn last_alone(&mut self, room: Room) {
+        let mut alone = Abreast::<'_, 1>::EMPTY;
+        for (n, seat) in self.aboard.iter_mut().enumerate() {
+            if let Some(input) = seat.take() {
+                for ([word], words) in alone.states.0.0.iter_mut().zip(&self.states.0.0) {
+                    *word = words[n];
+                }
+                alone.aboard = [Some(input)];
+            }
+        }
+        while alone.aboard[0].is_some() {
+            alone.step(room);
         }
     }
 }

@@ -30,6 +30,7 @@ impl<V: Lanes> Norm<V> {
     /// Of nothing yet. Bounds: 0 < bound <= (q - 1)/8.
     #[inline(always)]
     pub(crate) fn below(room: V::Room, bound: i32) -> Self {
+        debug_assert!(0 < bound && bound <= (Q - 1) >> 3);
         Norm { bound: V::splat(room, bound), upper: V::splat(room, Q - bound), so_far: V::splat(room, -1) }
     }
 

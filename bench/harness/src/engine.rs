@@ -1,13 +1,14 @@
 //! The engine: every row of ours beside every rival, in turns.
 
 use std::path::Path;
+use std::process::Command;
 use std::time::Duration;
 
 use sealstone_mldsa::hazmat;
 
 use crate::clock;
 use crate::ours::{self, JOBS, OPERATIONS};
-use crate::peer::{self, Peer};
+use crate::peer::{self, Peer, Process};
 use crate::rivals::{RIVALS, Rival, forms};
 use crate::table::{Goals, Row, Stats, Theirs};
 
@@ -112,8 +113,9 @@ pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, Strin
         CLASSICAL.iter().for_each(|level| add_theirs(&mut cells, &peers, level, classical));
     }
     let mut measured = Vec::new();
+    let mut ours = Ours::start()?;
     for mut cell in cells {
-        if cell.calibrate(&mut peers)? {
+        if cell.calibrate(&mut ours, &mut peers)? {
             measured.push(cell);
         }
     }
@@ -121,8 +123,11 @@ pub(crate) fn measure(root: &Path, choice: &Choice<'_>) -> Result<Outcome, Strin
     for round in 1..=rounds {
         eprintln!("round {round} of {rounds}");
         frequency.push(clock::core_cycles_per_nanosecond());
+        // Where a stack and a key lie in memory is chance, and stays for the life of a process: up to a tenth of a row.
+        ours = Ours::start()?;
+        peers.iter_mut().try_for_each(|peer| peer.restart(root))?;
         for cell in &mut measured {
-            let time = cell.time(&mut peers, cell.runs)?;
+            let time = cell.time(&mut ours, &mut peers, cell.runs)?;
             cell.rounds.extend(time);
         }
     }
@@ -197,25 +202,67 @@ fn add_theirs(
     }
 }
 
+/// Our side, in a process of its own like the rivals: this program, called by another name.
+struct Ours(Process);
+
+/// What the process of our side is called with.
+pub(crate) const ANSWERS: &str = "answers";
+/// The room that the engine takes by itself.
+const ANY_ROOM: &str = "any";
+
+impl Ours {
+    fn start() -> Result<Self, String> {
+        let program = std::env::current_exe().map_err(|why| format!("this program: {why}"))?;
+        let (process, _) = Process::of("ours", Command::new(program).arg(ANSWERS))?;
+        Ok(Self(process))
+    }
+
+    fn time(
+        &mut self,
+        room: Option<&str>,
+        operation: &str,
+        level: &str,
+        runs: u64,
+    ) -> Result<Option<f64>, String> {
+        let answer = self.0.ask(&format!("{} {operation} {level} {runs}", room.unwrap_or(ANY_ROOM)))?;
+        answer.parse().map(Some).map_err(|_| answer)
+    }
+}
+
+/// Answers lines `ROOM OP LEVEL RUNS` with nanoseconds an operation, until there are no more.
+pub(crate) fn answer() -> Result<(), String> {
+    println!("ours");
+    for line in std::io::stdin().lines() {
+        let line = line.map_err(|why| format!("standard input: {why}"))?;
+        println!("{}", answer_to(&line).unwrap_or_else(|why| why));
+    }
+    Ok(())
+}
+
+fn answer_to(line: &str) -> Result<String, String> {
+    let words: Vec<_> = line.split(' ').collect();
+    let [room, operation, level, runs] = words[..] else { return Err(format!("no question: {line}")) };
+    hazmat::force_room(Some(room).filter(|room| *room != ANY_ROOM)).map_err(|why| why.to_string())?;
+    let runs = runs.parse().map_err(|_| format!("no number: {runs}"))?;
+    Ok(ours::time(operation, level, runs)?.to_string())
+}
+
 impl Cell {
     fn new(who: String, by: By, operation: &'static str, level: &'static str) -> Self {
         Self { who, by, operation, level, runs: 0, rounds: Vec::new() }
     }
 
     /// Finds out how many runs fill a batch; false if there is no such form.
-    fn calibrate(&mut self, peers: &mut [Peer]) -> Result<bool, String> {
+    fn calibrate(&mut self, ours: &mut Ours, peers: &mut [Peer]) -> Result<bool, String> {
         let batch = if self.operation.starts_with("sign") { SIGNING_BATCH } else { BATCH };
-        let Some(nanoseconds) = self.time(peers, JOBS)? else { return Ok(false) };
+        let Some(nanoseconds) = self.time(ours, peers, JOBS)? else { return Ok(false) };
         self.runs = ((batch.as_nanos() as f64 / nanoseconds) as u64).max(1);
         Ok(true)
     }
 
-    fn time(&self, peers: &mut [Peer], runs: u64) -> Result<Option<f64>, String> {
+    fn time(&self, ours: &mut Ours, peers: &mut [Peer], runs: u64) -> Result<Option<f64>, String> {
         match self.by {
-            By::Room(room) => {
-                hazmat::force_room(room).map_err(|why| why.to_string())?;
-                ours::time(self.operation, self.level, runs).map(Some)
-            }
+            By::Room(room) => ours.time(room, self.operation, self.level, runs),
             By::Peer(index) => peers[index].time(self.operation, self.level, runs),
         }
     }

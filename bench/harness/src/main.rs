@@ -121,6 +121,7 @@ impl Request {
             None => NAMES.iter().for_each(|(name, what)| println!("{name:12} {what}")),
             Some("auth") => self.auth(&root)?,
             Some("engine") => self.engine(&root)?,
+            Some(engine::ANSWERS) => engine::answer()?,
             Some("gateway") => self.gateway(&root)?,
             Some("jose") => self.jose(&root)?,
             Some("m4") => self.m4(&root)?,

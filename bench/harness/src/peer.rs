@@ -33,9 +33,13 @@ impl Process {
         environment: (&str, &str),
     ) -> Result<(Self, String), String> {
         let (key, value) = environment;
-        let child =
-            Command::new(program).env(key, value).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
-        let mut child = child.map_err(|why| format!("{}: {why}", program.display()))?;
+        Self::of(name, Command::new(program).env(key, value))
+    }
+
+    /// The same of any command.
+    pub(crate) fn of(name: &'static str, command: &mut Command) -> Result<(Self, String), String> {
+        let child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn();
+        let mut child = child.map_err(|why| format!("{}: {why}", command.get_program().display()))?;
         let (Some(requests), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(format!("{name}: no pipes"));
         };
@@ -79,13 +83,22 @@ pub(crate) fn program(root: &Path, rival: &Rival) -> PathBuf {
 impl Peer {
     /// Starts a rival that was built, and verifies one of its signatures at each level.
     pub(crate) fn start(root: &Path, rival: &'static Rival) -> Result<Self, String> {
-        let environment = ("PEER_VECTORS", rival.vectors);
-        let (process, version) = Process::start(rival.name, &program(root, rival), environment)?;
+        let (process, version) = Self::process(root, rival)?;
         let mut peer = Self { rival, version, process };
         peer.check::<MlDsa44>("44")?;
         peer.check::<MlDsa65>("65")?;
         peer.check::<MlDsa87>("87")?;
         Ok(peer)
+    }
+
+    fn process(root: &Path, rival: &'static Rival) -> Result<(Process, String), String> {
+        Process::start(rival.name, &program(root, rival), ("PEER_VECTORS", rival.vectors))
+    }
+
+    /// Another process of the same program, whose stack and memory lie elsewhere.
+    pub(crate) fn restart(&mut self, root: &Path) -> Result<(), String> {
+        (self.process, self.version) = Self::process(root, self.rival)?;
+        Ok(())
     }
 
     /// Nanoseconds an operation, over `runs` of them; nothing if the rival has no such form.

@@ -127,8 +127,8 @@ pub fn batch(input: &[u8]) {
                 (&bytes[from..], std::array::from_fn(|i| at(i + 64)), usize::from(at(96) & 1))
             })
             .collect();
-        let message = |(message, _, key): &(_, _, usize)| keys[*key].mu_job(Context::EMPTY, message);
-        let mut hashed: Vec<_> = orders.iter().map(message).collect();
+        let mut hashed: Vec<_> =
+            orders.iter().map(|(message, _, key)| keys[*key].mu_job(Context::EMPTY, message)).collect();
         CpuEngine::new().hash_messages(&mut hashed);
         let mus: Vec<Mu> = hashed.into_iter().map(|job| job.mu.expect("every message is answered")).collect();
         for ((message, _, key), mu) in orders.iter().zip(&mus) {

@@ -25,8 +25,13 @@ type Left = (&'static str, Vec<u8>, Rc<Secrets>);
 /// What was found, by operation and by secret: pieces, and runs in which there were any.
 type Found = BTreeMap<(&'static str, &'static str), (usize, usize)>;
 
-/// `runs` times each operation at each level. With the feature `leaky`, every operation must leave something: on the stack,
-/// or in its workspace, where it has one and its last steps have written over what the others left on the stack.
+/// Searches that nothing shows to be able to find something: in this room these stacks hold nothing even where nothing is wiped.
+/// Their workspaces have their control.
+const WITHOUT_CONTROL: [(&str, &str); 2] =
+    [("avx512", "device: sign, small"), ("avx512", "device: sign, balanced")];
+
+/// `runs` times each operation at each level. With the feature `leaky`, every operation must leave something, but for
+/// those of [`WITHOUT_CONTROL`].
 pub fn run(runs: usize) -> Result<(), String> {
     let mut bad = 0;
     bad += level::<MlDsa44>(runs)?;
@@ -51,8 +56,8 @@ fn level<P: ParameterSet>(runs: usize) -> Result<usize, String> {
     }
     let mut bad = 0;
     for (&operation, &pieces) in &operations {
-        let workspace = operations.get(&*format!("{operation}, workspace")).unwrap_or(&0);
-        let wrong = if cfg!(feature = "leaky") { pieces + workspace == 0 } else { pieces > 0 };
+        let excused = cfg!(feature = "leaky") && WITHOUT_CONTROL.contains(&(hazmat::room(), operation));
+        let wrong = !excused && (pieces == 0) == cfg!(feature = "leaky");
         bad += usize::from(wrong);
         let verdict = if wrong { " WRONG" } else { "" };
         println!(

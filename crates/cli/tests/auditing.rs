@@ -7,6 +7,8 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 
+use rustix::process::Signal;
+
 use crate::serving::{Running, sealstone, until};
 
 /// A server over plain HTTP on loopback, in a directory of its own.
@@ -119,7 +121,7 @@ fn a_server_that_is_killed_goes_on_honestly() {
         (code, &said["chains"]["server"]["notes"][0]),
         (0, &"lines 1 to 22 wait for their seal".into())
     );
-    server.process.signal("KILL");
+    server.process.signal(Signal::KILL);
     assert!(!server.process.ended().success());
     let (code, said) = verify(path);
     assert_eq!((code, &said["chains"]["server"]["findings"][0]["fault"]), (1, &"unsealed".into()));
@@ -133,7 +135,7 @@ fn a_server_that_is_killed_goes_on_honestly() {
 
     let mut server = Server::start(path, "");
     assert_eq!(server.token(), 200);
-    server.process.signal("TERM");
+    server.process.signal(Signal::TERM);
     assert!(server.process.ended().success());
     let (code, said) = verify(path);
     let chain = &said["chains"]["server"];
@@ -168,7 +170,7 @@ fn full_disk(when_full: &str, status: u16) {
         while server.token() != 200 {}
         good += 1;
     }
-    server.process.signal("TERM");
+    server.process.signal(Signal::TERM);
     assert!(server.process.ended().success());
     let (code, said) = verify(path);
     assert_eq!(code, 0, "{said}");

@@ -6,6 +6,8 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 use crate::real::forms::{self, Form};
 use crate::real::{House, Server, sealstone};
 
@@ -188,7 +190,7 @@ impl Traced {
 impl Drop for Traced {
     fn drop(&mut self) {
         // It lets go of the server at this signal.
-        let _ = Command::new("kill").args(["-INT", &self.0.id().to_string()]).status();
+        let _ = kill_process(Pid::from_child(&self.0), Signal::INT);
         let _ = self.0.wait();
     }
 }

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use rustix::process::{Pid, Signal, kill_process};
 use sealstone_mqtt::gateway::client::Client;
 use sealstone_mqtt::gateway::link::Options;
 use sealstone_mqtt::gateway::wire::{Connect, Properties, Publish, Qos, Version};
@@ -198,8 +199,8 @@ fn published_verified_and_subscribed_to() {
     assert!(said[3].contains("\"unsigned-device\""), "{said:?}");
 
     // It ends when it is asked to, and its log holds and says what was refused.
-    let asked = Command::new("kill").args(["-TERM", &gateway.0.id().to_string()]).status().unwrap();
-    assert!(asked.success() && gateway.0.wait().unwrap().success());
+    kill_process(Pid::from_child(&gateway.0), Signal::TERM).unwrap();
+    assert!(gateway.0.wait().unwrap().success());
     let data = "sealstone-mqtt-data";
     let (key, log) = (format!("{data}/audit.pub.pem"), format!("{data}/audit"));
     let checked = sealstone(folder.path(), &["audit", "verify", "--key", &key, &log]).output().unwrap();
@@ -303,8 +304,8 @@ fn tags_of_a_provisioned_device_are_taken_and_reconciled() {
     let text = String::from_utf8(said.stderr).unwrap();
     assert!(said.status.code() == Some(1) && text.contains("the tag is not good"), "{text}");
 
-    let asked = Command::new("kill").args(["-TERM", &gateway.0.id().to_string()]).status().unwrap();
-    assert!(asked.success() && gateway.0.wait().unwrap().success());
+    kill_process(Pid::from_child(&gateway.0), Signal::TERM).unwrap();
+    assert!(gateway.0.wait().unwrap().success());
     let log = folder.path().join("sealstone-mqtt-data/audit/gateway/000001.jsonl");
     let lines = fs::read_to_string(&log).unwrap();
     let tags = lines.lines().find(|line| line.contains("mqtt.tags")).unwrap();

@@ -6,6 +6,8 @@ use std::path::Path;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
+
 pub(crate) fn sealstone(directory: &Path) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_sealstone"));
     command.current_dir(directory).env("TMPDIR", directory).stdin(Stdio::null());
@@ -23,10 +25,8 @@ impl Drop for Running {
 }
 
 impl Running {
-    pub(crate) fn signal(&self, name: &str) {
-        let sent =
-            Command::new("sh").args(["-c", &format!("kill -{name} {}", self.0.id())]).status().unwrap();
-        assert!(sent.success());
+    pub(crate) fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.0), signal).unwrap();
     }
 
     pub(crate) fn ended(&mut self) -> ExitStatus {
@@ -55,7 +55,7 @@ pub(crate) fn until(lines: &mut impl Iterator<Item = std::io::Result<String>>, w
 
 #[test]
 fn serve_takes_in_a_client_and_ends_when_it_is_told_to() {
-    for ending in ["TERM", "INT"] {
+    for ending in [Signal::TERM, Signal::INT] {
         let directory = tempfile::tempdir().unwrap();
         let config = directory.path().join("sealstone.toml");
         fs::write(
@@ -140,7 +140,7 @@ fn quickstart_stays_until_it_is_told_to_end_and_its_curl_lines_work() {
         eprintln!("skipped: there is no curl to run the lines with");
     }
 
-    visit.signal("INT");
+    visit.signal(Signal::INT);
     assert!(visit.ended().success());
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0, "nothing stays");
     let mut rest = String::new();

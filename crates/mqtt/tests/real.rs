@@ -15,6 +15,7 @@ use crate::support::topic;
 use rumqttc::v5::mqttbytes::QoS;
 use rumqttc::v5::mqttbytes::v5::Packet;
 use rumqttc::v5::{Client, Event, MqttOptions};
+use rustix::process::{Pid, Signal, kill_process};
 use sealstone_mldsa::{Level, any};
 use sealstone_mqtt::commander::Commander;
 use sealstone_mqtt::form::By;
@@ -555,8 +556,7 @@ struct Broker(Child);
 impl Broker {
     /// In good order, so that it stores its sessions.
     fn stop(&mut self) {
-        let id = self.0.id().to_string();
-        assert!(Command::new("kill").args(["-TERM", &id]).status().unwrap().success());
+        kill_process(Pid::from_child(&self.0), Signal::TERM).unwrap();
         self.0.wait().unwrap();
     }
 }

@@ -17,6 +17,7 @@ use hyper::body::Bytes;
 use hyper::client::conn::http2;
 use hyper::{HeaderMap, Request};
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use rustix::process::{Pid, Signal, kill_process};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName};
 use sealstone_jose::{Algorithm, JwkSet, PrivateKey};
@@ -180,8 +181,7 @@ impl Server {
 
     /// SIGTERM, and its good end.
     pub fn stop(&mut self) {
-        let sent = Command::new("kill").args(["-TERM", &self.child.id().to_string()]).status().unwrap();
-        assert!(sent.success());
+        kill_process(Pid::from_child(&self.child), Signal::TERM).unwrap();
         let deadline = Instant::now() + Duration::from_secs(60);
         loop {
             if let Some(status) = self.child.try_wait().unwrap() {

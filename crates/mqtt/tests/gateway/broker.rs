@@ -1,5 +1,6 @@
 //! Mosquitto, started by a test on a free port, and clients of it.
 
+use rustix::process::{Pid, Signal, kill_process};
 use sealstone_mqtt::gateway::client::Client;
 use sealstone_mqtt::gateway::link::Options;
 use sealstone_mqtt::gateway::wire::{Connect, Properties, Publish, Qos, Version};
@@ -67,8 +68,7 @@ impl Mosquitto {
     /// Asks it to end, which writes down what it keeps.
     pub(crate) fn down(&mut self) {
         let Some(mut child) = self.child.take() else { return };
-        let asked = Command::new("kill").args(["-TERM", &child.id().to_string()]).status().unwrap();
-        assert!(asked.success());
+        kill_process(Pid::from_child(&child), Signal::TERM).unwrap();
         child.wait().unwrap();
     }
 }

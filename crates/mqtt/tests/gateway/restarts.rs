@@ -10,7 +10,7 @@ use sealstone_mqtt::gateway::wire::{Qos, Version};
 use sealstone_mqtt::{Form, Number};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 const TOPIC: &str = "device/44/telemetry/count";
 
@@ -63,12 +63,13 @@ fn restarts(version: Version, name: &str, rounds: u32, tls: bool) {
     let done = AtomicBool::new(false);
     let sent = std::thread::scope(|scope| {
         let publisher = scope.spawn(|| publish(&options("writer", false), &done));
+        let end = WhenDropped(&done);
         for _ in 0..rounds {
             std::thread::sleep(Duration::from_millis(250));
             broker.down();
             broker.up();
         }
-        done.store(true, Ordering::Release);
+        drop(end);
         publisher.join().unwrap()
     });
 
@@ -87,6 +88,15 @@ fn restarts(version: Version, name: &str, rounds: u32, tls: bool) {
     gateway.stop().unwrap();
 }
 
+/// Tells the publisher that it is done, also where a panic ends its rounds: it would be waited for without end.
+struct WhenDropped<'a>(&'a AtomicBool);
+
+impl Drop for WhenDropped<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Release);
+    }
+}
+
 /// Publishes 0, 1, 2, … and each again until the broker has it. Returns how many.
 fn publish(options: &Options, done: &AtomicBool) -> u32 {
     let mut connected: Option<Client> = None;
@@ -95,7 +105,9 @@ fn publish(options: &Options, done: &AtomicBool) -> u32 {
         let payload = sequence.to_string();
         let number = Number { epoch: 1, sequence };
         let bytes = sealed(Form::V1, Level::MlDsa44, TOPIC, payload.as_bytes(), number);
+        let deadline = Instant::now() + Duration::from_secs(60);
         loop {
+            assert!(Instant::now() < deadline, "the broker does not come back");
             let client = connected.take();
             let client = client.or_else(|| Some(Client::connect(options).ok()?.0));
             let Some(mut client) = client else {

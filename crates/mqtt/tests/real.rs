@@ -170,6 +170,46 @@ fn both_versions_of_mqtt_at_a_real_broker() {
     }
 }
 
+/// Mosquitto (2.0.11, 2.0.21) takes each message that is larger than a device said for one under way, for ever: after as many as the
+/// device's receive maximum it sends no more. So a device does not say it, and skips them.
+#[test]
+#[cfg(feature = "std")]
+fn messages_that_are_too_large_do_not_silence_a_device() {
+    use sealstone_mqtt::publisher::Event;
+    for version in [Version::V311, Version::V5] {
+        let place = Place::bare(&format!("large-{version:?}"));
+        let _broker = place.broker();
+        let filters = [(Filter::new("device/7/command").unwrap(), Qos::AtLeastOnce)];
+        let settings = Settings { version, filters: &filters, answer_ms: 3_000, ..Settings::new("seven") };
+        let (mut queue, mut control, mut buffer) = ([0; 100], [0; 256], [0; 1_000]);
+        let mut publisher = Publisher::<1>::new(settings, &mut queue, &mut control, &mut buffer, [&mut []]);
+        let mut line = Line { port: place.port, stream: None };
+        let (begun, mut skipped) = (Instant::now(), 0);
+        loop {
+            assert!(begun.elapsed() < Duration::from_secs(60), "{version:?}: {skipped} skipped, and no more");
+            match publisher.poll(begun.elapsed().as_millis() as u64, 7, &mut line) {
+                Some(Event::Subscribed { .. }) => {
+                    let (client, mut connection) =
+                        Client::new(MqttOptions::new("operator", "127.0.0.1", place.port), 64);
+                    for payload in (0..20).map(|_| vec![1; 3_000]).chain([b"close".to_vec()]) {
+                        client.publish("device/7/command", QoS::AtLeastOnce, false, payload).unwrap();
+                    }
+                    std::thread::spawn(move || connection.iter().take_while(Result::is_ok).for_each(drop));
+                }
+                Some(Event::Skipped(len)) => {
+                    assert!(len > 3_000);
+                    skipped += 1;
+                }
+                Some(Event::Received(_, payload)) => {
+                    assert_eq!((payload, skipped), (&b"close"[..], 20), "{version:?}");
+                    break;
+                }
+                _ => std::thread::sleep(Duration::from_millis(1)),
+            }
+        }
+    }
+}
+
 /// A TCP connection that never waits.
 #[cfg(feature = "std")]
 struct Line {

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 use super::Error;
 use super::config::{Broker, Tls};
 use super::tls::{Secured, Terms};
-use super::wire::{Connect, Packet, Properties, Version};
+use super::wire::{Connect, Packet, Properties, Publish, Version};
 use crate::packet::packet_len;
 
 /// How long a connection may take to be made, and a packet to be written.
@@ -26,7 +26,7 @@ pub struct Options {
     pub tls: Option<Terms>,
     /// The version of MQTT.
     pub version: Version,
-    /// The largest packet that is read.
+    /// The largest packet that is read. The broker is not told: Mosquitto would count what is larger as under way for ever.
     pub max_packet_bytes: usize,
     /// What is said first.
     pub connect: Connect,
@@ -40,6 +40,8 @@ pub struct Connection {
     max_packet_bytes: usize,
     /// What was read and is not yet a packet.
     buffer: Vec<u8>,
+    /// One that is too large, and how many bytes of it are still to come.
+    too_large: Option<(Publish, usize)>,
 }
 
 /// What the broker answered.
@@ -92,7 +94,6 @@ impl Options {
                 properties: Properties {
                     session_expiry_s: Some(broker.session_expiry_s),
                     receive_maximum: Some(broker.receive_maximum.get()),
-                    maximum_packet_size: Some(broker.max_packet_bytes.get()),
                     ..Properties::default()
                 },
             },
@@ -127,6 +128,7 @@ impl Connection {
             version: options.version,
             max_packet_bytes: options.max_packet_bytes,
             buffer: Vec::new(),
+            too_large: None,
         };
         connection.writer()?.send(&[Packet::Connect(Box::new(options.connect.clone()))])?;
         let Packet::ConnAck { session_present, code, properties } = connection.read()? else {
@@ -142,19 +144,12 @@ impl Connection {
         Ok((connection, Welcome { session_present, properties: *properties }))
     }
 
-    /// The next packet. Errors: of the network, also after one and a half keep alives of silence; `InvalidData`.
+    /// The next packet; of a message that is too large what stands before its properties, once all of it has come.
+    /// Errors: of the network, also after one and a half keep alives of silence; `InvalidData`.
     pub fn read(&mut self) -> io::Result<Packet> {
         loop {
-            let no_packet = |_| invalid("it sends what is no packet of MQTT");
-            if let Some(len) = packet_len(&self.buffer).map_err(no_packet)? {
-                if len > self.max_packet_bytes {
-                    return Err(invalid("a packet is larger than `max_packet_bytes`"));
-                }
-                if let Some(bytes) = self.buffer.get(..len) {
-                    let packet = Packet::parse(self.version, bytes).map_err(no_packet);
-                    self.buffer.drain(..len);
-                    return packet;
-                }
+            if let Some(packet) = self.next()? {
+                return Ok(packet);
             }
             match self.stream.read(&mut self.buffer) {
                 Ok(true) => {}
@@ -168,6 +163,33 @@ impl Connection {
                 Err(cause) => return Err(cause),
             }
         }
+    }
+
+    /// The first packet of what was read.
+    fn next(&mut self) -> io::Result<Option<Packet>> {
+        let no_packet = |_| invalid("it sends what is no packet of MQTT");
+        if self.too_large.is_none() {
+            match packet_len(&self.buffer).map_err(no_packet)? {
+                Some(len) if len > self.max_packet_bytes => match Publish::begun(&self.buffer, len) {
+                    Ok(publish) => self.too_large = Some((publish, len)),
+                    Err(crate::Error::Truncated) => return Ok(None), // at most 64 KiB of topic
+                    Err(_) => return Err(invalid("a packet is larger than `max_packet_bytes`")),
+                },
+                Some(len) if len <= self.buffer.len() => {
+                    let packet = Packet::parse(self.version, &self.buffer[..len]).map_err(no_packet);
+                    self.buffer.drain(..len);
+                    return packet.map(Some);
+                }
+                _ => return Ok(None),
+            }
+        }
+        if let Some((_, left)) = &mut self.too_large {
+            let gone = self.buffer.len().min(*left);
+            self.buffer.drain(..gone);
+            *left -= gone;
+        }
+        let whole = self.too_large.take_if(|(_, left)| *left == 0);
+        Ok(whole.map(|(publish, _)| Packet::Publish(Box::new(publish))))
     }
 
     /// How long [`Self::read`] waits. For those who have something else to do.

@@ -82,6 +82,8 @@ pub enum Reason {
     TemplateOld,
     /// A command of a template that the topic does not have.
     TemplateUnknown,
+    /// The packet is larger than `max_packet_bytes`, and was not read.
+    TooLarge,
     /// The number lies before what is remembered, so nobody can tell.
     TooOld,
     /// No device of this name is in the directory.
@@ -148,6 +150,7 @@ impl Reason {
             Reason::Tag => "tag",
             Reason::TemplateOld => "template-old",
             Reason::TemplateUnknown => "template-unknown",
+            Reason::TooLarge => "too-large",
             Reason::TooOld => "too-old",
             Reason::UnknownDevice => "unknown-device",
             Reason::UnknownKey => "unknown-key",

@@ -193,6 +193,9 @@ impl Judge<'_> {
     /// Everything that can be said before the seal is checked.
     pub fn look(&self, publish: &Arc<Publish>, seen: &impl Seen, now: UnixMillis) -> Result<Looked, Reason> {
         let topic = Topic::new(&publish.topic).map_err(|_| Reason::BadTopic)?;
+        if publish.too_large.is_some() {
+            return Err(Reason::TooLarge);
+        }
         if publish.topic.ends_with("/$sig") {
             return Err(Reason::SignatureTopic);
         }

@@ -181,17 +181,31 @@ pub(crate) fn read_publish<'a>(
     allowed: u64,
     take: impl FnMut(u8, Value<'a>) -> Result<(), Error>,
 ) -> Result<(Head<&'a [u8]>, &'a [u8]), Error> {
+    let head = read_head(flags, &mut rest)?;
+    if version == Version::V5 {
+        properties::read(&mut rest, allowed, take)?;
+    }
+    Ok((head, rest.0))
+}
+
+/// The same of a PUBLISH of which these are the first bytes. Errors: `Truncated` if there are too few of them; `BadPacket`, also
+/// for another packet.
+pub(crate) fn begun_publish(bytes: &[u8]) -> Result<Head<&[u8]>, Error> {
+    let mut rest = Bytes(bytes);
+    let first = rest.u8()?;
+    properties::read_variable(&mut rest)?;
+    if first >> 4 == 3 { read_head(first & 15, &mut rest) } else { Err(Error::BadPacket) }
+}
+
+fn read_head<'a>(flags: u8, rest: &mut Bytes<'a>) -> Result<Head<&'a [u8]>, Error> {
     let qos = Qos::of(flags >> 1 & 3)?;
     let dup = flags & 8 != 0;
     if dup && qos == Qos::AtMostOnce {
         return Err(Error::BadPacket); // 3.3.1-2
     }
-    let topic = properties::read_binary(&mut rest)?;
-    let packet_id = if qos == Qos::AtMostOnce { 0 } else { packet_id(&mut rest)? };
-    if version == Version::V5 {
-        properties::read(&mut rest, allowed, take)?;
-    }
-    Ok((Head { topic, qos, retain: flags & 1 != 0, dup, packet_id }, rest.0))
+    let topic = properties::read_binary(rest)?;
+    let packet_id = if qos == Qos::AtMostOnce { 0 } else { packet_id(rest)? };
+    Ok(Head { topic, qos, retain: flags & 1 != 0, dup, packet_id })
 }
 
 /// MQTT 5.0, 3.4 to 3.7: the reason and the properties may be left out.

@@ -1,6 +1,9 @@
 //! Control packets on their way out, and packets on their way in.
 
 use super::{Cause, Closed, Settings, Transport};
+use crate::error::Error;
+use crate::open::Bytes;
+use crate::packet::properties::read_variable;
 use crate::packet::{Connect, PINGREQ, Qos, Subscribe, Version, Will, packet_len};
 
 /// Bytes that an acknowledgement and a PINGREQ need.
@@ -18,6 +21,8 @@ pub(super) struct Wire<'a> {
     packet: usize,
     /// Bytes of a packet that is too long, still to come.
     skip: usize,
+    /// They end where the id of that packet stands: its quality, its length, and what of it begins there.
+    id_behind: Option<(Qos, usize, usize)>,
     /// Whether a PUBLISH is partly written.
     pub(super) inside_packet: bool,
 }
@@ -27,7 +32,7 @@ pub(super) enum Came {
     Nothing,
     /// A whole packet: [`Wire::packet`].
     Packet,
-    /// A packet for which there is no room; quality and id of a PUBLISH with QoS 1 or 2.
+    /// A message for which there is no room; with QoS 1 or 2 its quality and id.
     TooLong {
         len: usize,
         publish: Option<(Qos, u16)>,
@@ -36,13 +41,23 @@ pub(super) enum Came {
 
 impl<'a> Wire<'a> {
     pub(super) fn new(control: &'a mut [u8], came: &'a mut [u8]) -> Self {
-        Wire { control, from: 0, to: 0, came, have: 0, packet: 0, skip: 0, inside_packet: false }
+        Wire {
+            control,
+            from: 0,
+            to: 0,
+            came,
+            have: 0,
+            packet: 0,
+            skip: 0,
+            id_behind: None,
+            inside_packet: false,
+        }
     }
 
     /// As before a connection.
     pub(super) fn clear(&mut self) {
         (self.from, self.to, self.have, self.packet, self.skip) = (0, 0, 0, 0, 0);
-        self.inside_packet = false;
+        (self.id_behind, self.inside_packet) = (None, false);
     }
 
     pub(super) fn is_between_packets(&self) -> bool {
@@ -62,7 +77,8 @@ impl<'a> Wire<'a> {
             session_expiry_s: settings.session_expiry_s,
             keepalive_s: settings.keepalive_s,
             receive_maximum: 8,
-            maximum_packet: u32::try_from(self.came.len()).unwrap_or(0),
+            // Not said: Mosquitto would count what is longer as under way for ever. It is skipped instead.
+            maximum_packet: 0,
             will,
             user_name: settings.user_name,
             password: settings.password.map(|password| password.0),
@@ -137,20 +153,33 @@ impl<'a> Wire<'a> {
                 self.came.copy_within(gone..self.have, 0);
                 (self.skip, self.have) = (self.skip - gone, self.have - gone);
             }
-            if self.skip == 0 {
-                let came = self.came.get(..self.have).unwrap_or(&[]);
+            let came = self.came.get(..self.have).unwrap_or(&[]);
+            if self.skip == 0
+                && let Some((qos, len, rest)) = self.id_behind
+                && let Some(id) = came.first_chunk()
+            {
+                (self.id_behind, self.skip) = (None, rest);
+                return match u16::from_be_bytes(*id) {
+                    0 => Err(Cause::BadPacket), // 2.2.1
+                    id => Ok(Came::TooLong { len, publish: Some((qos, id)) }),
+                };
+            }
+            if self.skip == 0 && self.id_behind.is_none() {
                 match packet_len(came).map_err(|_| Cause::BadPacket)? {
                     Some(len) if len <= self.have => {
                         self.packet = len;
                         return Ok(Came::Packet);
                     }
                     Some(len) if len > self.came.len() && self.have == self.came.len() => {
-                        let publish = publish_of(came);
-                        if came.first().is_none_or(|first| first >> 4 != 3) {
-                            return Err(Cause::BadPacket); // no other packet is ever that long
+                        let (qos, before) = before_id(came).map_err(|_| Cause::BadPacket)?;
+                        if qos == Qos::AtMostOnce {
+                            self.skip = len;
+                            return Ok(Came::TooLong { len, publish: None });
                         }
-                        self.skip = len;
-                        return Ok(Came::TooLong { len, publish });
+                        let rest = len.checked_sub(before).filter(|rest| *rest >= 2);
+                        self.id_behind = Some((qos, len, rest.ok_or(Cause::BadPacket)?));
+                        self.skip = before;
+                        continue;
                     }
                     _ => {}
                 }
@@ -167,13 +196,15 @@ impl<'a> Wire<'a> {
     }
 }
 
-/// Quality and packet id of a PUBLISH whose beginning these bytes are, if it has an id and it is there.
-fn publish_of(bytes: &[u8]) -> Option<(Qos, u16)> {
-    let qos = Qos::of(bytes.first()? >> 1 & 3).ok()?;
-    let length = bytes.iter().skip(1).position(|byte| byte & 0x80 == 0)? + 1;
-    let rest = bytes.get(1 + length..)?;
-    let topic = usize::from(*rest.first()?) << 8 | usize::from(*rest.get(1)?);
-    let id = rest.get(2 + topic..4 + topic)?;
-    let id = u16::from_be_bytes([*id.first()?, *id.get(1)?]);
-    (qos != Qos::AtMostOnce && id != 0).then_some((qos, id))
+/// Quality of a PUBLISH whose beginning these bytes are, and how many bytes stand before its id, most of them its topic.
+/// Errors: `Truncated` if there is no room for so much; `BadPacket`, also for another packet: none is ever that long.
+fn before_id(bytes: &[u8]) -> Result<(Qos, usize), Error> {
+    let mut rest = Bytes(bytes);
+    let first = rest.u8()?;
+    if first >> 4 != 3 {
+        return Err(Error::BadPacket);
+    }
+    read_variable(&mut rest)?;
+    let topic = usize::from(rest.u16()?);
+    Ok((Qos::of(first >> 1 & 3)?, bytes.len() - rest.0.len() + topic))
 }

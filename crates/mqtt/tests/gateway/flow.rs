@@ -29,6 +29,34 @@ pub(crate) fn collect(subscriber: &mut Client, count: usize) -> BTreeMap<String,
     found
 }
 
+/// Mosquitto (2.0.11, 2.0.21) takes each message that is larger than its reader said for one under way, for ever: after as many as
+/// the receive maximum nothing comes. And in MQTT 3.1.1, which cannot say it, the gateway left at each, and got the same again.
+#[test]
+fn messages_that_are_too_large_do_not_silence_the_gateway() {
+    for (version, name) in [(Version::V5, "5"), (Version::V311, "3.1.1")] {
+        let folder = tempfile::tempdir().unwrap();
+        let broker = Mosquitto::start(folder.path());
+        devices(folder.path());
+        let bounds = "max_packet_bytes = 4096\nreceive_maximum = 8";
+        let gateway = Running::start(config_with(folder.path(), broker.port, name, "", bounds));
+        let mut reader = client(broker.port, version, "reader");
+        reader.subscribe(&["clean/#", "dead-letters/#"], Qos::AtLeastOnce).unwrap();
+        let mut writer = client(broker.port, version, "writer");
+        let genuine = |sequence| sealed(Form::V1, Level::MlDsa44, TOPIC, b"t=21.5", number(sequence));
+        for len in (1..=20).map(|n| n * 4096) {
+            writer.publish(message(TOPIC, &vec![1; len])).unwrap();
+        }
+        writer.publish(message(TOPIC, &genuine(1))).unwrap();
+        writer.publish(Publish { qos: Qos::AtMostOnce, ..message(TOPIC, &[1; 300_000]) }).unwrap();
+        writer.publish(message(TOPIC, &genuine(2))).unwrap();
+        let found = collect(&mut reader, 23);
+        assert_eq!(found[&format!("clean/{TOPIC}")].len(), 2, "MQTT {name}");
+        let refused = &found[&format!("dead-letters/too-large/{TOPIC}")];
+        assert!(refused.len() == 21 && refused.iter().all(|letter| letter.payload.is_empty()), "MQTT {name}");
+        gateway.stop().unwrap();
+    }
+}
+
 #[test]
 fn what_is_genuine_arrives_and_nothing_else() {
     for (version, name) in [(Version::V5, "5"), (Version::V311, "3.1.1")] {

@@ -216,7 +216,7 @@ fn what_is_no_packet_ends_the_connection_alone() {
     let gateway = Running::start_alone(config(folder.path(), port, "5", ""));
     let nonsense: [&[u8]; 7] = [
         b"\x30\xff\xff\xff\xff\x7f",
-        b"\x30\xff\xff\xff\x7f",
+        b"\x90\xff\xff\xff\x7f",
         b"\x36\x05\x00\x01a\x00\x00",
         b"\x32\x05\x00\x01a\x00\x00",
         b"\x30\x04\x00\x09ab",

@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 use crate::error::Error;
 use crate::open::Bytes;
 use crate::packet::emit::{ack, disconnect, subscribe};
-use crate::packet::parse::{OF_MESSAGE, open, read_connack, read_publish};
+use crate::packet::parse::{OF_MESSAGE, begun_publish, open, read_connack, read_publish};
 use crate::packet::properties::{Put, as_text, id, set};
 use crate::packet::{self, Ack, Head, PINGREQ};
 
@@ -72,6 +72,10 @@ pub struct Publish {
     pub id: u16,
     pub properties: Properties,
     pub payload: Vec<u8>,
+    /// Bytes of a packet that is longer than its reader takes ([`Options::max_packet_bytes`]): properties and payload are not here.
+    ///
+    /// [`Options::max_packet_bytes`]: super::link::Options::max_packet_bytes
+    pub too_large: Option<usize>,
 }
 
 impl Packet {
@@ -183,8 +187,16 @@ impl Publish {
         let mut properties = Properties::default();
         let (head, payload) =
             read_publish(version, flags, rest, ALLOWED, |id, value| properties.add(id, value))?;
+        Ok(Publish { properties, payload: payload.to_vec(), ..Self::of(head)? })
+    }
+
+    /// One of `len` bytes, which is too large, by the first of them. Errors: as [`begun_publish`].
+    pub(super) fn begun(bytes: &[u8], len: usize) -> Result<Self, Error> {
+        Ok(Publish { too_large: Some(len), ..Self::of(begun_publish(bytes)?)? })
+    }
+
+    fn of(head: Head<&[u8]>) -> Result<Self, Error> {
         let Head { topic, qos, retain, dup, packet_id } = head;
-        let (topic, payload) = (as_text(topic)?.to_owned(), payload.to_vec());
-        Ok(Publish { dup, qos, retain, topic, id: packet_id, properties, payload })
+        Ok(Publish { dup, qos, retain, topic: as_text(topic)?.to_owned(), id: packet_id, ..Self::default() })
     }
 }

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import platform
 import shutil
 import subprocess
 import sys
@@ -88,7 +89,9 @@ def python():
 
 
 def node():
-    runtime = NODE / "node_modules/.bin/node"
+    # Where its package has it: Debian's npm makes no link to it in `.bin`.
+    kind = {"x86_64": "x64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
+    runtime = NODE / f"node_modules/node-linux-{kind}/bin/node"
 
     def install():
         run(["npm", "ci", "--loglevel=error"], NODE)

@@ -31,7 +31,7 @@ for (const port of PORTS) {
     process.exit(1);
   }
 }
-const newest = path.join(ROOT, "interop/node/node_modules/.bin"); // which has ML-DSA
+const newest = path.join(ROOT, `interop/node/node_modules/node-linux-${process.arch}/bin`); // which has ML-DSA
 await follow("as it is written", blocks(PAGE), [newest]);
 // What it says to people with an older Node, with the one of this machine.
 await follow("with --alg ES256", blocks(withEs256(PAGE)), []);

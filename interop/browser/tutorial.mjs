@@ -53,6 +53,7 @@ async function follow(name, steps, paths) {
   const env = {
     ...process.env, HOME: home, npm_config_cache: process.env.npm_config_cache ?? path.join(homedir(), ".npm"),
     PATH: [bin, ...paths, process.env.PATH].join(path.delimiter),
+    NODE_OPTIONS: "--no-deprecation", // of this machine's npm, under a Node that is newer
   };
   const staying = [];
   const browser = await chromium.launch({

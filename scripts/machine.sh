@@ -9,10 +9,9 @@ have_file_systems() {
     # As root in a container they are installed; nobody else is asked for them.
     for tool in mkfs.btrfs mkfs.ext4 mkfs.xfs mksquashfs evmctl fsverity openssl; do
         command -v "$tool" >/dev/null || [ -x "/usr/sbin/$tool" ] && continue
-        if nobody_to_ask; then
-            install_quietly $packages && return
-        fi
+        if nobody_to_ask && install_quietly $packages; then return; fi
         echo "tree: left out what needs $tool: the packages $packages have it"
+        return
     done
 }
 
@@ -89,15 +88,16 @@ need() {
         sudo=
         if [ "$(id -u)" -ne 0 ]; then sudo=sudo; fi
         if [ -t 0 ]; then
-            printf '%s is missing. Run "%s apt-get install %s"? [y/N] ' "$tool" "$sudo" "$package"
+            printf '%s is missing. Run "%sapt-get update" and "%sapt-get install %s"? [y/N] ' "$tool" "${sudo:+sudo }" "${sudo:+sudo }" "$package"
             read -r answer
-            [ "$answer" = y ] || fail "$tool is missing" "install the package $package"
+            [ "$answer" = y ] || fail "$tool is missing" "apt-get install $package"
         elif [ -n "$sudo" ]; then
-            fail "$tool is missing" "install the package $package"
+            fail "$tool is missing" "apt-get install $package"
         fi
-        # A fresh container has no lists of packages.
-        { $sudo apt-get update -qq && $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y $package; } ||
-            fail "$tool could not be installed" "install the package $package"
+        # A fresh container has no lists of packages; elsewhere old ones do if new ones cannot be had.
+        $sudo apt-get update -qq || :
+        $sudo env DEBIAN_FRONTEND=noninteractive apt-get install -y $package ||
+            fail "$tool could not be installed" "apt-get install $package"
     done
 }
 
@@ -107,7 +107,8 @@ nobody_to_ask() {
 }
 
 install_quietly() {
-    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$@" >/dev/null
+    apt-get update -qq || :
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y "$@" >/dev/null
 }
 
 need_target() {

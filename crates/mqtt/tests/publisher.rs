@@ -432,6 +432,64 @@ fn tries_wait_longer_each_time_and_are_told_after_three() {
     assert!(settle(&mut publisher, &mut broker, now + 60_000)[0].contains("Connected"));
 }
 
+/// Brokers let these pass. Not acknowledged, one of them came again after each connection that it had ended.
+#[test]
+fn what_a_sender_chooses_ends_no_connection() {
+    let (mut publisher, mut broker) = (publisher::<1>(seven()), Broker::new());
+    settle(&mut publisher, &mut broker, 0);
+    let seal = [&[0x26, 0, 9][..], b"sealstone", &[0, 1, b'A']].concat();
+    let properties = [[&seal[..], &seal].concat(), vec![8, 0, 3, b'a', b'/', b'#']];
+    for (now, (said, qos)) in properties.iter().flat_map(|said| [(said, 0), (said, 1), (said, 2)]).enumerate()
+    {
+        let id: &[u8] = if qos > 0 { &[0, 7] } else { &[] };
+        let rest = [&[0, 1, b'a'][..], id, &[said.len() as u8], said].concat();
+        broker.goes.extend([&[0x30 | qos << 1, rest.len() as u8][..], &rest].concat());
+        broker.goes.extend([0x32, 7, 0, 1, b'b', 0, 6, 0, b'.']);
+        let events = settle(&mut publisher, &mut broker, now as u64);
+        assert!(events[0].contains("Skipped") && events[1].contains("Received"), "{events:?}");
+    }
+    // This broker goes on with QoS 2 after a PUBREC that refuses.
+    let acked = |id| broker.acked.iter().filter(|acked| **acked == id).count();
+    assert_eq!((acked(6), acked(7), broker.connections), (6, 4, 1));
+}
+
+#[test]
+fn what_is_too_long_takes_neither_the_connection_nor_all_the_time() {
+    let settings = Settings { answer_ms: 1_000, keepalive_s: 10, ..seven() };
+    let (mut publisher, mut broker) = (publisher::<1>(settings), Broker::new());
+    settle(&mut publisher, &mut broker, 0);
+    // The answer to a PINGREQ waits behind 1 MiB that comes slowly.
+    broker.mute = true;
+    broker.goes.extend([&[0x30, 0x80, 0x80, 0x40, 0, 1, b'a', 0][..], &[0; 60]].concat());
+    for now in (5_000..20_000).step_by(500) {
+        broker.goes.extend([0; 100]);
+        let events = settle(&mut publisher, &mut broker, now);
+        assert!(events.iter().all(|event| event.contains("Skipped")), "{now}: {events:?}");
+    }
+    broker.goes.extend(vec![0; (1 << 20) + 4 - 68 - 30 * 100]);
+    broker.goes.extend([0xd0, 0]);
+    broker.mute = false;
+    publisher.poll(20_000, 0, &mut broker);
+    assert!(broker.goes.len() > 1_000_000, "others have a turn");
+    while !broker.goes.is_empty() {
+        assert!(publisher.poll(20_001, 0, &mut broker).is_none());
+    }
+    assert!(settle(&mut publisher, &mut broker, 21_500).is_empty() && broker.connections == 1);
+    // Half of one came: the next connection begins anew. Nothing at all comes: it ends.
+    broker.goes.extend([&[0x32, 0x80, 0x80, 0x40, 1, 0][..], &[b'a'; 200]].concat());
+    assert!(settle(&mut publisher, &mut broker, 21_600).is_empty());
+    broker.mute = true;
+    let events = settle(&mut publisher, &mut broker, 30_000);
+    assert!(events.is_empty(), "{events:?}");
+    let events = settle(&mut publisher, &mut broker, 31_000);
+    assert!(events[0].contains("NoAnswer"), "{events:?}");
+    broker.mute = false;
+    assert!(settle(&mut publisher, &mut broker, 90_000)[0].contains("Connected"));
+    // No packet has the id 0.
+    broker.goes.extend([&[0x32, 0xc9, 0x01, 0, 1, b'a', 0, 0, 0][..], &[0x55; 195]].concat());
+    assert!(settle(&mut publisher, &mut broker, 90_001)[0].contains("BadPacket"));
+}
+
 #[test]
 fn what_comes_is_handed_out_once_and_acknowledged_afterwards() {
     let filters = Box::leak(Box::new([(Filter::new("device/7/command/#").unwrap(), Qos::AtLeastOnce)]));

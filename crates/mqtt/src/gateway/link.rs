@@ -170,11 +170,17 @@ impl Connection {
         let no_packet = |_| invalid("it sends what is no packet of MQTT");
         if self.too_large.is_none() {
             match packet_len(&self.buffer).map_err(no_packet)? {
-                Some(len) if len > self.max_packet_bytes => match Publish::begun(&self.buffer, len) {
-                    Ok(publish) => self.too_large = Some((publish, len)),
-                    Err(crate::Error::Truncated) => return Ok(None), // at most 64 KiB of topic
-                    Err(_) => return Err(invalid("a packet is larger than `max_packet_bytes`")),
-                },
+                Some(len) if len > self.max_packet_bytes => {
+                    if self.buffer[0] >> 4 != 3 {
+                        return Err(invalid("a packet is larger than `max_packet_bytes`"));
+                    }
+                    let have = self.buffer.len().min(len);
+                    match Publish::begun(&self.buffer[..have], len) {
+                        Ok(publish) => self.too_large = Some((publish, len)),
+                        Err(crate::Error::Truncated) if have < len => return Ok(None), // at most 64 KiB of topic
+                        Err(cause) => return Err(no_packet(cause)),
+                    }
+                }
                 Some(len) if len <= self.buffer.len() => {
                     let packet = Packet::parse(self.version, &self.buffer[..len]).map_err(no_packet);
                     self.buffer.drain(..len);

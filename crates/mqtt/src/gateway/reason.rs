@@ -82,7 +82,7 @@ pub enum Reason {
     TemplateOld,
     /// A command of a template that the topic does not have.
     TemplateUnknown,
-    /// The packet is larger than `max_packet_bytes`, and was not read.
+    /// The packet is larger than `max_packet_bytes`, and was not kept.
     TooLarge,
     /// The number lies before what is remembered, so nobody can tell.
     TooOld,

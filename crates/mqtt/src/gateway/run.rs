@@ -396,7 +396,8 @@ impl Turn<'_> {
         let mut jobs = Vec::new();
         while self.places.len() < self.config.workers.queue.get() && self.store.outbox_len() < OUTBOX_MOST {
             let Some((epoch, publish)) = self.waiting.pop_front() else { break };
-            self.observer.note(&Event::Received { bytes: publish.payload.len() });
+            self.observer
+                .note(&Event::Received { bytes: publish.too_large.unwrap_or(publish.payload.len()) });
             let judge = Judge { rules: self.rules, directory: &self.directory };
             let place = self.first_place + self.places.len() as u64;
             let outcome = match judge.look(&publish, &self.store, now) {

@@ -190,7 +190,6 @@ pub(crate) fn read_publish<'a>(
 
 /// The same of a PUBLISH of which these are the first bytes. Errors: `Truncated` if there are too few of them; `BadPacket`, also
 /// for another packet.
-#[cfg(feature = "std")]
 pub(crate) fn begun_publish(bytes: &[u8]) -> Result<Head<&[u8]>, Error> {
     let mut rest = Bytes(bytes);
     let first = rest.u8()?;

@@ -35,7 +35,8 @@ pub enum Event<'a> {
     },
     /// A message came. It is acknowledged at the next call of `poll`.
     Received(Publish<'a>, &'a [u8]),
-    /// A message of so many bytes came, for which there is no room; it is gone.
+    /// A message of so many bytes came, for which there is no room, or with a response topic that is none, or two envelopes; it is
+    /// gone.
     Skipped(usize),
 }
 

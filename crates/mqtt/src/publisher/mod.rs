@@ -70,7 +70,8 @@ pub use settings::{Password, Settings};
 pub use turn::Turn;
 
 use crate::error::Error;
-use crate::packet::{Ack, Connack, Packet, Qos, Subscribe, Will, ack, disconnect};
+use crate::packet::parse::begun_publish;
+use crate::packet::{Ack, Connack, Head, Packet, Qos, Subscribe, Will, ack, disconnect};
 use flight::{Flight, Stage};
 use queue::Queue;
 use wire::Wire;
@@ -121,6 +122,8 @@ pub struct Publisher<'a, const WINDOW: usize> {
     /// When bytes were written last, and when PINGREQ was, if it is not answered.
     said_at: u64,
     pinged_at: Option<u64>,
+    /// When bytes of a message that is too long came last.
+    skipped_at: u64,
     subscribing: Option<(u16, u64)>,
     /// Whether the broker granted everything since the start.
     subscribed: bool,
@@ -151,7 +154,7 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
     ///
     /// Shapes: `queue` for messages that wait, each with 38 bytes beside its texts; `control` for CONNECT (with a will, its
     /// envelope too), SUBSCRIBE and acknowledgements, 128 bytes do for short names; `came` for the longest packet that is
-    /// expected, which MQTT 5.0 tells the broker; each of `flights` for a whole PUBLISH, 5120 bytes for any level.
+    /// expected, and whatever the broker says in CONNACK, 64 bytes at least: a longer message is skipped; each of `flights` for a whole PUBLISH, 5120 bytes for any level.
     pub fn new(
         settings: Settings<'a>,
         queue: &'a mut [u8],
@@ -174,6 +177,7 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             keepalive_ms: 0,
             said_at: 0,
             pinged_at: None,
+            skipped_at: 0,
             subscribing: None,
             subscribed: false,
             clean: settings.clean,
@@ -290,8 +294,7 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             self.state = State::Greeting(now);
         }
         if let Some((qos, packet_id)) = self.unanswered.take() {
-            let kind = if qos == Qos::AtLeastOnce { Ack::Puback } else { Ack::Pubrec };
-            self.answer(kind, packet_id, 0)?;
+            self.answer_publish(qos, packet_id, 0)?;
         }
         self.wire.forget_packet();
         if let Some(flight) = self.flights.iter_mut().find(|flight| flight.stage == Stage::Done) {
@@ -305,7 +308,12 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             if !self.wire.has_room() {
                 break;
             }
-            match self.wire.read(transport)? {
+            let to_skip = self.wire.to_skip();
+            let came = self.wire.read(transport)?;
+            if self.wire.to_skip() != to_skip {
+                self.skipped_at = now; // what is waited for comes behind it
+            }
+            match came {
                 wire::Came::Nothing => break,
                 wire::Came::Packet => {
                     if let Some(step) = self.take(now)? {
@@ -313,10 +321,9 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
                     }
                 }
                 wire::Came::TooLong { len, publish } => {
+                    // 0x97: quota exceeded. MQTT 3.1.1 says nothing, and does not send it again.
                     if let Some((qos, packet_id)) = publish {
-                        // 0x97: quota exceeded. MQTT 3.1.1 says nothing, and does not send it again.
-                        let kind = if qos == Qos::AtLeastOnce { Ack::Puback } else { Ack::Pubrec };
-                        self.answer(kind, packet_id, 0x97)?;
+                        self.answer_publish(qos, packet_id, 0x97)?;
                     }
                     return Ok(Some(Step::Skipped(len)));
                 }
@@ -360,8 +367,20 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
 
     /// Takes the packet that came.
     fn take(&mut self, now: u64) -> Result<Option<Step>, Cause> {
-        let packet =
-            Packet::parse(self.settings.version, self.wire.packet()).map_err(|_| Cause::BadPacket)?;
+        let packet = match Packet::parse(self.settings.version, self.wire.packet()) {
+            Ok(packet) => packet,
+            // What its sender chose and brokers let pass: a response topic that is none, a second envelope. Who ended the
+            // connection for it would get the same again, for ever.
+            Err(Error::BadTopic | Error::Unsupported(_)) if self.state == State::Connected => {
+                let (len, head) = (self.wire.packet().len(), begun_publish(self.wire.packet()));
+                let Head { qos, packet_id, .. } = head.map_err(|_| Cause::BadPacket)?;
+                if qos != Qos::AtMostOnce {
+                    self.answer_publish(qos, packet_id, 0x83)?; // implementation specific error
+                }
+                return Ok(Some(Step::Skipped(len)));
+            }
+            Err(_) => return Err(Cause::BadPacket),
+        };
         let step = match (self.state, packet) {
             (State::Greeting(_), Packet::Connack(connack)) if connack.reason == 0 => {
                 let said = Connack { client_id: "", ..connack };
@@ -515,7 +534,7 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
         let others = [self.pinged_at, self.subscribing.map(|(_, at)| at)];
         let greeting = if let State::Greeting(since) = self.state { Some(since) } else { None };
         let oldest = asked.chain(others.into_iter().flatten()).chain(greeting).min();
-        oldest.map_or(Ok(()), |since| self.in_time(since, now))
+        oldest.map_or(Ok(()), |since| self.in_time(since.max(self.skipped_at), now))
     }
 
     fn in_time(&self, since: u64, now: u64) -> Result<(), Cause> {
@@ -551,6 +570,10 @@ impl<'a, const WINDOW: usize> Publisher<'a, WINDOW> {
             }
             flight.part();
         }
+    }
+
+    fn answer_publish(&mut self, qos: Qos, packet_id: u16, reason: u8) -> Result<(), Cause> {
+        self.answer(if qos == Qos::AtLeastOnce { Ack::Puback } else { Ack::Pubrec }, packet_id, reason)
     }
 
     fn answer(&mut self, kind: Ack, packet_id: u16, reason: u8) -> Result<(), Cause> {

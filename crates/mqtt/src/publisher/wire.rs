@@ -8,6 +8,8 @@ use crate::packet::{Connect, PINGREQ, Qos, Subscribe, Version, Will, packet_len}
 
 /// Bytes that an acknowledgement and a PINGREQ need.
 const ROOM: usize = 8;
+/// How often the memory for what came is filled by what is skipped before somebody else has a turn.
+const PIECES: usize = 64;
 
 #[derive(Debug)]
 pub(super) struct Wire<'a> {
@@ -144,11 +146,21 @@ impl<'a> Wire<'a> {
         self.packet = 0;
     }
 
-    /// Reads until a packet is whole or nothing comes.
+    /// Bytes to skip that are still to come.
+    pub(super) fn to_skip(&self) -> usize {
+        self.skip
+    }
+
+    /// Reads until a packet is whole or nothing comes; of what is skipped only so much that there is time for other things.
     pub(super) fn read(&mut self, transport: &mut impl Transport) -> Result<Came, Cause> {
         self.forget_packet();
+        let mut pieces = 0;
         loop {
             if self.skip > 0 {
+                pieces += 1;
+                if pieces > PIECES {
+                    return Ok(Came::Nothing);
+                }
                 let gone = self.skip.min(self.have);
                 self.came.copy_within(gone..self.have, 0);
                 (self.skip, self.have) = (self.skip - gone, self.have - gone);
@@ -186,7 +198,7 @@ impl<'a> Wire<'a> {
             }
             let room = self.came.get_mut(self.have..).unwrap_or_default();
             if room.is_empty() {
-                return Err(Cause::BadPacket); // fewer than five bytes of memory
+                return Err(Cause::BadPacket); // too few bytes of memory
             }
             match transport.read(room).map_err(|Closed| Cause::Closed)? {
                 0 => return Ok(Came::Nothing),
@@ -197,7 +209,7 @@ impl<'a> Wire<'a> {
 }
 
 /// Quality of a PUBLISH whose beginning these bytes are, and how many bytes stand before its id, most of them its topic.
-/// Errors: `Truncated` if there is no room for so much; `BadPacket`, also for another packet: none is ever that long.
+/// Errors: `Truncated` if there is no room for so much, which are seven bytes; `BadPacket`, also for another packet.
 fn before_id(bytes: &[u8]) -> Result<(Qos, usize), Error> {
     let mut rest = Bytes(bytes);
     let first = rest.u8()?;

@@ -53,6 +53,10 @@ fn messages_that_are_too_large_do_not_silence_the_gateway() {
         assert_eq!(found[&format!("clean/{TOPIC}")].len(), 2, "MQTT {name}");
         let refused = &found[&format!("dead-letters/too-large/{TOPIC}")];
         assert!(refused.len() == 21 && refused.iter().all(|letter| letter.payload.is_empty()), "MQTT {name}");
+        if version == Version::V5 {
+            let said = &refused[0].properties.user;
+            assert!(said.contains(&("sealstone-bytes".into(), "4128".into())), "{said:?}");
+        }
         gateway.stop().unwrap();
     }
 }

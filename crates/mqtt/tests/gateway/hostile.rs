@@ -1,7 +1,7 @@
 //! A broker of ours that does what brokers must not do, and a network that breaks where it hurts.
 
 use crate::peer::Peer;
-use crate::place::{Running, config, devices, sealed};
+use crate::place::{Running, config, config_with, devices, sealed};
 use sealstone_mldsa::Level;
 use sealstone_mqtt::gateway::wire::{Packet, Properties, Publish, Qos};
 use sealstone_mqtt::{Form, Number};
@@ -213,8 +213,10 @@ fn what_is_no_packet_ends_the_connection_alone() {
     let folder = tempfile::tempdir().unwrap();
     devices(folder.path());
     let (listener, port) = listener();
-    let gateway = Running::start_alone(config(folder.path(), port, "5", ""));
-    let nonsense: [&[u8]; 7] = [
+    let gateway = Running::start_alone(config_with(folder.path(), port, "5", "", "max_packet_bytes = 4096"));
+    let borrows = [&b"\x30\x81\x20\xff\xff"[..], &[b'a'; 4095]].concat(); // a topic beyond its packet
+    let nonsense: [&[u8]; 8] = [
+        &borrows,
         b"\x30\xff\xff\xff\xff\x7f",
         b"\x90\xff\xff\xff\x7f",
         b"\x36\x05\x00\x01a\x00\x00",

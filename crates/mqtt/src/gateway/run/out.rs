@@ -89,6 +89,9 @@ impl Turn<'_> {
         user.retain(|(name, _)| !name.starts_with("sealstone-"));
         user.push(("sealstone-reason".into(), reason.name().into()));
         user.push(("sealstone-why".into(), reason.to_string()));
+        if let Some(len) = publish.too_large {
+            user.push(("sealstone-bytes".into(), len.to_string()));
+        }
         self.out.push(Packet::Publish(Box::new(Publish {
             qos: Qos::AtLeastOnce,
             topic,

@@ -228,7 +228,6 @@ fn what_is_malformed_is_refused() {
         ("2.2.2 a property twice", &[0x30, 8, 0, 1, b'a', 4, 1, 0, 1, 0]),
         ("2.2.2 properties longer than the packet", &[0x30, 5, 0, 1, b'a', 9, 1]),
         ("2.2.2 a property cut short", &[0x30, 6, 0, 1, b'a', 2, 2, 0]),
-        ("3.3.2.3.2 a payload format of 2", &[0x30, 6, 0, 1, b'a', 2, 1, 2]),
         ("3.3.2.3.8 subscription identifier 0", &[0x30, 6, 0, 1, b'a', 2, 11, 0]),
         ("3.3.2.3.5 a wildcard in a response topic", &[0x30, 8, 0, 1, b'a', 4, 8, 0, 1, b'+']),
         ("3.2.2.3.3 receive maximum 0", &[0x20, 6, 0, 0, 3, 0x21, 0, 0]),

@@ -448,8 +448,11 @@ fn what_a_sender_chooses_ends_no_connection() {
         let events = settle(&mut publisher, &mut broker, now as u64);
         assert!(events[0].contains("Skipped") && events[1].contains("Received"), "{events:?}");
     }
+    // A payload format that is none says nothing.
+    broker.goes.extend([0x32, 9, 0, 1, b'b', 0, 5, 2, 1, 2, b'.']);
+    assert!(settle(&mut publisher, &mut broker, 9)[0].contains("Received"));
     // This broker goes on with QoS 2 after a PUBREC that refuses.
-    let acked = |id| broker.acked.iter().filter(|acked| **acked == id).count();
+    let acked = |id: u16| broker.acked.iter().filter(|acked| **acked == id).count();
     assert_eq!((acked(6), acked(7), broker.connections), (6, 4, 1));
 }
 

@@ -209,8 +209,9 @@ pub(crate) fn read<'a>(
 /// The value of a property, by its number (MQTT 5.0, 2.2.2.2 and 3.2.2.3).
 fn value<'a>(id: u8, rest: &mut Bytes<'a>) -> Result<Value<'a>, Error> {
     let value = match id {
-        id::PAYLOAD_FORMAT
-        | id::MAXIMUM_QOS
+        // Any: Mosquitto hands on what its sender chose, and would again on the next connection.
+        id::PAYLOAD_FORMAT => Value::Number(u32::from(rest.u8()?)),
+        id::MAXIMUM_QOS
         | id::RETAIN_AVAILABLE
         | id::WILDCARD_AVAILABLE
         | id::SUBSCRIPTION_ID_AVAILABLE

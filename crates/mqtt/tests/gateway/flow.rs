@@ -61,6 +61,36 @@ fn messages_that_are_too_large_do_not_silence_the_gateway() {
     }
 }
 
+/// Mosquitto lets these pass. A gateway that left for one of them would get it again after each connection.
+#[test]
+fn what_a_sender_chooses_ends_no_connection() {
+    let folder = tempfile::tempdir().unwrap();
+    let broker = Mosquitto::start(folder.path());
+    devices(folder.path());
+    let gateway = Running::start(config(folder.path(), broker.port, "5", ""));
+    let mut reader = client(broker.port, Version::V5, "reader");
+    reader.subscribe(&["clean/#", "dead-letters/#"], Qos::AtLeastOnce).unwrap();
+    let mut writer = client(broker.port, Version::V5, "writer");
+    let seal = |value: &str| ("sealstone".to_owned(), value.to_owned());
+    let choices = [
+        Properties { payload_format: Some(2), ..Properties::default() },
+        Properties { payload_format: Some(255), ..Properties::default() },
+        Properties { response_topic: Some("a/#".into()), ..Properties::default() },
+        Properties { response_topic: Some(String::new()), ..Properties::default() },
+        Properties { user: vec![seal("A"), seal("A")], ..Properties::default() },
+        Properties { user: vec![(String::new(), String::new())], ..Properties::default() },
+    ];
+    for properties in &choices {
+        writer.publish(Publish { properties: properties.clone(), ..message(TOPIC, b"x") }).unwrap();
+    }
+    let bytes = sealed(Form::V1, Level::MlDsa44, TOPIC, b"t=21.5", number(1));
+    writer.publish(Publish { properties: choices[0].clone(), ..message(TOPIC, &bytes) }).unwrap();
+    let found = collect(&mut reader, choices.len() + 1);
+    let clean = &found[&format!("clean/{TOPIC}")];
+    assert_eq!((clean.len(), clean[0].properties.payload_format), (1, None), "no other is handed on");
+    gateway.stop().unwrap();
+}
+
 #[test]
 fn what_is_genuine_arrives_and_nothing_else() {
     for (version, name) in [(Version::V5, "5"), (Version::V311, "3.1.1")] {

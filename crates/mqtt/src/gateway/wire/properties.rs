@@ -75,7 +75,7 @@ impl Properties {
     /// Adds one that came. The reader has seen to it that none comes twice, and that numbers are as wide as theirs.
     pub(super) fn add(&mut self, id: u8, value: Value<'_>) -> Result<(), Error> {
         match (id, value) {
-            (id::PAYLOAD_FORMAT, Value::Number(value)) => self.payload_format = Some(value as u8),
+            (id::PAYLOAD_FORMAT, Value::Number(value @ (0 | 1))) => self.payload_format = Some(value as u8),
             (id::MAXIMUM_QOS, Value::Number(value)) => self.maximum_qos = Some(value as u8),
             (id::SERVER_KEEP_ALIVE, Value::Number(value)) => self.server_keep_alive_s = Some(value as u16),
             (id::RECEIVE_MAXIMUM, Value::Number(value)) => self.receive_maximum = Some(value as u16),

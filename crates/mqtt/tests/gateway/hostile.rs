@@ -231,6 +231,7 @@ fn what_is_no_packet_ends_the_connection_alone() {
         peer.stream.write_all(bytes).unwrap();
         let mut rest = Vec::new();
         peer.stream.read_to_end(&mut rest).unwrap();
+        assert!(rest.is_empty(), "it stayed so long that it asked whether somebody is there: {bytes:x?}");
         first = false;
     }
     // An alias was never allowed: the topic stays empty, and the message is refused.

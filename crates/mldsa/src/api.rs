@@ -44,24 +44,36 @@ pub struct SigningKey<P: ParameterSet> {
 }
 
 impl<P: ParameterSet> SigningKey<P> {
+    const BLANK: Self = SigningKey { xi: Wiped::ZERO, level: PhantomData };
+
     /// Draws a fresh key. Errors: `RngFailed`.
     pub fn generate(rng: &mut impl Randomness) -> Result<Self, Error> {
-        let mut xi = Wiped([0; SEED_LEN]);
-        rng.fill(&mut *xi)?;
-        Ok(SigningKey { xi, level: PhantomData })
+        Self::made(|key| rng.fill(&mut *key.xi))
     }
 
     /// Draws a fresh key and tries it; see [`check`](Self::check). Errors: `RngFailed`, `FaultDetected`.
     pub fn generate_checked(rng: &mut impl Randomness) -> Result<Self, Error> {
-        let key = Self::generate(rng)?;
-        key.check()?;
-        Ok(key)
+        Self::made(|key| {
+            rng.fill(&mut *key.xi)?;
+            key.check()
+        })
+    }
+
+    /// A key that is filled where it leaves no copy, unless that fails.
+    fn made(fill: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<Self, Error> {
+        ct::filled(Ok(Self::BLANK), |made| {
+            if let Ok(key) = made
+                && let Err(error) = fill(key)
+            {
+                *made = Err(error);
+            }
+        })
     }
 
     /// The same, on the heap: a key that moves leaves no copy behind. Errors: `RngFailed`.
     #[cfg(feature = "alloc")]
     pub fn generate_boxed(rng: &mut impl Randomness) -> Result<Box<Self>, Error> {
-        let mut key = Box::new(SigningKey { xi: Wiped::ZERO, level: PhantomData });
+        let mut key = Box::new(Self::BLANK);
         rng.fill(&mut *key.xi)?;
         Ok(key)
     }
@@ -74,7 +86,7 @@ impl<P: ParameterSet> SigningKey<P> {
     /// The same, on the heap.
     #[cfg(feature = "alloc")]
     pub fn from_seed_boxed(xi: &[u8; SEED_LEN]) -> Box<Self> {
-        let mut key = Box::new(SigningKey { xi: Wiped::ZERO, level: PhantomData });
+        let mut key = Box::new(Self::BLANK);
         key.xi.copy_from_slice(xi);
         key
     }
@@ -154,7 +166,7 @@ impl<P: ParameterSet> SigningKey<P> {
         key.sign(rng, ctx, message)
     }
 
-    /// Signs a message, deterministically; see [`ExpandedSigningKey::sign_deterministic`].
+    /// Signs a message, deterministically; see [`ExpandedSigningKey::sign_deterministic`]. Errors: `AttemptsExhausted`.
     pub fn sign_deterministic(&self, ctx: Context<'_>, message: &[u8]) -> Result<Signature<P>, Error> {
         let mut key = ExpandedSigningKey::BLANK;
         self.expand_to(active(), &mut key);
@@ -295,7 +307,8 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
         MuHasher::pure(active(), &self.tr, ctx)
     }
 
-    /// μ of HashML-DSA for a digest made by `ph`. Errors: `WrongLength` if no digest of `ph` is as long.
+    /// μ of HashML-DSA for a digest made by `ph`, which the digest cannot show: one of another function that is as long is
+    /// taken. Errors: `WrongLength` if no digest of `ph` is as long.
     pub fn prehashed(&self, ctx: Context<'_>, ph: PreHash, digest: &[u8]) -> Result<Mu, Error> {
         MuHasher::prehashed(active(), &self.tr, ctx, ph, digest)
     }
@@ -313,18 +326,19 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
 
     /// Signs a message without randomness: the same signature every time.
     /// For test vectors, and for machines that have no random source and fear no faults.
+    /// Errors: `AttemptsExhausted`, and `FaultDetected` where the key is checked.
     pub fn sign_deterministic(&self, ctx: Context<'_>, message: &[u8]) -> Result<Signature<P>, Error> {
         self.sign_mu_deterministic(&self.mu(ctx, message)?)
     }
 
-    /// Signs a message representative, hedged. Errors: `RngFailed`, `AttemptsExhausted`.
+    /// Signs a message representative, hedged. Errors: as [`sign`](Self::sign).
     pub fn sign_mu(&self, rng: &mut impl Randomness, mu: &Mu) -> Result<Signature<P>, Error> {
         let mut rnd = Wiped([0; 32]);
         rng.fill(&mut *rnd)?;
         self.sign_in(active(), mu, &rnd)
     }
 
-    /// Signs a message representative without randomness.
+    /// Signs a message representative without randomness. Errors: as [`sign_deterministic`](Self::sign_deterministic).
     pub fn sign_mu_deterministic(&self, mu: &Mu) -> Result<Signature<P>, Error> {
         self.sign_in(active(), mu, &[0; 32])
     }
@@ -399,7 +413,8 @@ impl<P: ParameterSet> VerifyingKey<P> {
         MuHasher::pure(active(), &self.tr(), ctx)
     }
 
-    /// μ of HashML-DSA for a digest made by `ph`. Errors: `WrongLength` if no digest of `ph` is as long.
+    /// μ of HashML-DSA for a digest made by `ph`, which the digest cannot show: one of another function that is as long is
+    /// taken. Errors: `WrongLength` if no digest of `ph` is as long.
     pub fn prehashed(&self, ctx: Context<'_>, ph: PreHash, digest: &[u8]) -> Result<Mu, Error> {
         MuHasher::prehashed(active(), &self.tr(), ctx, ph, digest)
     }
@@ -464,7 +479,8 @@ impl<P: ParameterSet> ExpandedVerifyingKey<P> {
         MuHasher::pure(active(), &self.tr, ctx)
     }
 
-    /// μ of HashML-DSA for a digest made by `ph`. Errors: `WrongLength` if no digest of `ph` is as long.
+    /// μ of HashML-DSA for a digest made by `ph`, which the digest cannot show: one of another function that is as long is
+    /// taken. Errors: `WrongLength` if no digest of `ph` is as long.
     pub fn prehashed(&self, ctx: Context<'_>, ph: PreHash, digest: &[u8]) -> Result<Mu, Error> {
         MuHasher::prehashed(active(), &self.tr, ctx, ph, digest)
     }

@@ -1,7 +1,7 @@
 //! KMAC256 (NIST SP 800-185, 4) and SHAKE256 (FIPS 202, 6.2) for protocols that need a tag or a hash beside signatures.
 
-use crate::backend::{Room, active};
-use crate::ct::{Wiped, equal};
+use crate::backend::{Room, active, wipe_below};
+use crate::ct::{self, Wiped, equal};
 use crate::error::Error;
 use crate::keccak::Shake;
 use crate::random::Randomness;
@@ -9,6 +9,9 @@ use core::fmt;
 
 /// Bytes of a block of cSHAKE256.
 const RATE: usize = 136;
+/// Bytes of stack that absorbing and squeezing need, and more: the permutation leaves its last state there, from which one
+/// gets back to the key.
+const STACK: usize = 1536;
 
 /// A key that two sides share: 32 bytes, wiped on drop, shown by nothing.
 ///
@@ -17,9 +20,10 @@ const RATE: usize = 136;
 ///
 /// let key = MacKey::from_bytes(&[7; 32]);
 /// let mut tag = [0; 32];
-/// key.begin(b"greeting").and(b"good ").and(b"morning").finish(&mut tag);
-/// assert!(key.begin(b"greeting").and(b"good morning").verify(&tag).is_ok());
-/// assert!(key.begin(b"farewell").and(b"good morning").verify(&tag).is_err());
+/// let pieces: [&[u8]; 2] = [b"good ", b"morning"];
+/// key.tag(b"greeting", |mac| pieces.iter().for_each(|piece| mac.update(piece)), &mut tag);
+/// assert!(key.verify(b"greeting", |mac| mac.update(b"good morning"), &tag).is_ok());
+/// assert!(key.verify(b"farewell", |mac| mac.update(b"good morning"), &tag).is_err());
 /// ```
 #[derive(Clone)]
 pub struct MacKey(Wiped<[u8; 32]>);
@@ -27,21 +31,36 @@ pub struct MacKey(Wiped<[u8; 32]>);
 impl MacKey {
     /// Takes a key. It must come from a cryptographic source; the caller wipes its own copy.
     pub fn from_bytes(key: &[u8; 32]) -> Self {
-        let mut own = MacKey(Wiped::ZERO);
-        own.0.copy_from_slice(key);
-        own
+        ct::filled(MacKey(Wiped::ZERO), |own| own.0.copy_from_slice(key))
     }
 
     /// Makes a key. Errors: `RngFailed`.
     pub fn generate(rng: &mut impl Randomness) -> Result<Self, Error> {
-        let mut key = MacKey(Wiped::ZERO);
-        rng.fill(&mut *key.0)?;
-        Ok(key)
+        ct::filled(Ok(MacKey(Wiped::ZERO)), |made| {
+            if let Ok(key) = made
+                && let Err(error) = rng.fill(&mut *key.0)
+            {
+                *made = Err(error);
+            }
+        })
     }
 
-    /// Begins a tag. `customization` separates one use of the key from another (SP 800-185, 4.2).
-    pub fn begin(&self, customization: &[u8]) -> Kmac256 {
-        Kmac256::new(&*self.0, customization)
+    /// Makes the tag of what is fed, of any length: another length is another tag, and not a part of this one.
+    /// `customization` separates one use of the key from another (SP 800-185, 4.2).
+    pub fn tag(&self, customization: &[u8], feed: impl FnOnce(&mut Kmac256), tag: &mut [u8]) {
+        Kmac256::tag(&*self.0, customization, feed, tag)
+    }
+
+    /// Compares a tag of 32 bytes in a time that does not depend on its bytes. Errors: `BadSignature`, for any other length too.
+    pub fn verify(
+        &self,
+        customization: &[u8],
+        feed: impl FnOnce(&mut Kmac256),
+        tag: &[u8],
+    ) -> Result<(), Error> {
+        let mut own = Wiped::<[u8; 32]>::ZERO;
+        self.tag(customization, feed, &mut *own);
+        if equal(&*own, tag) { Ok(()) } else { Err(Error::BadSignature) }
     }
 }
 
@@ -51,19 +70,30 @@ impl fmt::Debug for MacKey {
     }
 }
 
-/// KMAC256 over a message in pieces. Wiped on drop.
-#[derive(Clone)]
+/// KMAC256 over a message in pieces, which it is lent for: its state is as good as the key, and stays where it is wiped.
 pub struct Kmac256(Shake);
 
 impl Kmac256 {
-    /// bytepad(encode_string("KMAC") || encode_string(S), 136), then bytepad(encode_string(K), 136). SP 800-185, 4.3.
-    pub fn new(key: &[u8], customization: &[u8]) -> Self {
-        let mut padded = Padded::begin(Shake::cshake256(active()));
-        padded.string(b"KMAC");
-        padded.string(customization);
-        let mut padded = Padded::begin(padded.end());
+    /// The tag of what is fed, under a key of any length. SP 800-185, 4.3.
+    pub fn tag(key: &[u8], customization: &[u8], feed: impl FnOnce(&mut Kmac256), tag: &mut [u8]) {
+        {
+            let mut mac = Kmac256(Shake::cshake256(active()));
+            mac.begin(key, customization);
+            feed(&mut mac);
+            mac.end(tag);
+        }
+        wipe_below::<STACK>();
+    }
+
+    /// bytepad(encode_string("KMAC") || encode_string(S), 136), then bytepad(encode_string(K), 136).
+    fn begin(&mut self, key: &[u8], customization: &[u8]) {
+        let mut names = Padded::begin(&mut self.0);
+        names.string(b"KMAC");
+        names.string(customization);
+        names.end();
+        let mut padded = Padded::begin(&mut self.0);
         padded.string(key);
-        Kmac256(padded.end())
+        padded.end();
     }
 
     /// The next piece.
@@ -71,26 +101,13 @@ impl Kmac256 {
         self.0.absorb([piece])
     }
 
-    /// The next piece, in a chain.
-    pub fn and(mut self, piece: &[u8]) -> Self {
-        self.update(piece);
-        self
-    }
-
-    /// The tag, of any length. Another length is another tag, and not a part of this one.
-    pub fn finish(mut self, tag: &mut [u8]) {
+    /// right_encode of the tag's bits, then the tag.
+    fn end(&mut self, tag: &mut [u8]) {
         let (bytes, n) = left_encode(8 * tag.len() as u64);
         // right_encode: the same bytes, with their number behind them.
         self.0.absorb([&bytes[1..=n]]);
         self.0.absorb([&[n as u8]]);
         self.0.squeeze([tag]);
-    }
-
-    /// Compares a tag of 32 bytes in a time that does not depend on its bytes. Errors: `BadSignature`, for any other length too.
-    pub fn verify(self, tag: &[u8]) -> Result<(), Error> {
-        let mut own = Wiped::<[u8; 32]>::ZERO;
-        self.finish(&mut *own);
-        if equal(&*own, tag) { Ok(()) } else { Err(Error::BadSignature) }
     }
 }
 
@@ -149,14 +166,14 @@ impl fmt::Debug for Shake256 {
 }
 
 /// bytepad(…, 136): left_encode(136), the strings, zeros up to a whole number of blocks. SP 800-185, 2.3.3.
-struct Padded {
-    sponge: Shake,
+struct Padded<'a> {
+    sponge: &'a mut Shake,
     /// Bytes in the last block.
     filled: usize,
 }
 
-impl Padded {
-    fn begin(sponge: Shake) -> Self {
+impl<'a> Padded<'a> {
+    fn begin(sponge: &'a mut Shake) -> Self {
         let mut padded = Padded { sponge, filled: 0 };
         padded.put(&[1, RATE as u8]);
         padded
@@ -175,11 +192,10 @@ impl Padded {
         self.put(bytes);
     }
 
-    fn end(mut self) -> Shake {
+    fn end(self) {
         if self.filled > 0 {
             self.sponge.absorb([&[0; RATE][self.filled..]]);
         }
-        self.sponge
     }
 }
 

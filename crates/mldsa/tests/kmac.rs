@@ -13,7 +13,7 @@ fn hex(text: &str) -> Vec<u8> {
 
 fn tag(key: &[u8], data: &[u8], customization: &[u8], len: usize) -> Vec<u8> {
     let mut out = vec![0; len];
-    Kmac256::new(key, customization).and(data).finish(&mut out);
+    Kmac256::tag(key, customization, |mac| mac.update(data), &mut out);
     out
 }
 
@@ -106,25 +106,28 @@ fn pieces_make_the_same_tag_and_any_change_another() {
     let key = MacKey::from_bytes(&[9; 32]);
     let data = run(0, 200);
     let mut whole = [0; 32];
-    key.begin(b"s").and(&data).finish(&mut whole);
+    key.tag(b"s", |mac| mac.update(&data), &mut whole);
+    let verify = |key: &MacKey, customization: &[u8], tag: &[u8]| {
+        key.verify(customization, |mac| mac.update(&data), tag)
+    };
     for at in 0..data.len() {
-        let begun = key.begin(b"s").and(&data[..at]).and(&data[at..]);
-        assert_eq!(begun.verify(&whole), Ok(()));
+        let pieces = [&data[..at], &data[at..]];
+        let fed = key.verify(b"s", |mac| pieces.iter().for_each(|piece| mac.update(piece)), &whole);
+        assert_eq!(fed, Ok(()));
     }
     for bit in 0..256 {
         let mut changed = whole;
         changed[bit / 8] ^= 1 << (bit % 8);
-        assert_eq!(key.begin(b"s").and(&data).verify(&changed), Err(Error::BadSignature));
+        assert_eq!(verify(&key, b"s", &changed), Err(Error::BadSignature));
     }
     for len in [0, 1, 31] {
-        assert_eq!(key.begin(b"s").and(&data).verify(&whole[..len]), Err(Error::BadSignature));
+        assert_eq!(verify(&key, b"s", &whole[..len]), Err(Error::BadSignature));
     }
-    assert_eq!(key.begin(b"t").and(&data).verify(&whole), Err(Error::BadSignature));
-    assert_eq!(MacKey::from_bytes(&[8; 32]).begin(b"s").and(&data).verify(&whole), Err(Error::BadSignature));
-    assert_eq!(
-        format!("{key:?}{:?}{:?}", key.begin(b""), Shake256::new()),
-        "MacKey(..)Kmac256(..)Shake256(..)"
-    );
+    assert_eq!(verify(&key, b"t", &whole), Err(Error::BadSignature));
+    assert_eq!(verify(&MacKey::from_bytes(&[8; 32]), b"s", &whole), Err(Error::BadSignature));
+    let mut shown = String::new();
+    key.tag(b"", |mac| shown = format!("{key:?}{mac:?}{:?}", Shake256::new()), &mut whole);
+    assert_eq!(shown, "MacKey(..)Kmac256(..)Shake256(..)");
 }
 
 #[test]

@@ -34,7 +34,6 @@ use crate::form::{By, Covered};
 use crate::message::{KeyId, Number};
 use crate::open::Bytes;
 use crate::seal::{Signer, Writer};
-use sealstone_mldsa::Kmac256;
 pub use sealstone_mldsa::MacKey;
 
 /// Bytes of a tag.
@@ -52,16 +51,14 @@ impl Signer for Tagger<'_> {
     }
 
     fn seal(&mut self, covered: &Covered<'_>, seal: &mut [u8]) -> Result<(), Error> {
-        begin(self.0, covered).finish(seal);
+        self.0.tag(covered.form.context(), |mac| covered.feed(|part| mac.update(part)), seal);
         Ok(())
     }
 }
 
-/// KMAC256 of what is covered, with the form's context as customization string.
-pub(crate) fn begin(key: &MacKey, covered: &Covered<'_>) -> Kmac256 {
-    let mut mac = key.begin(covered.form.context());
-    covered.feed(|part| mac.update(part));
-    mac
+/// Is this the tag of what is covered?
+pub(crate) fn verify(key: &MacKey, covered: &Covered<'_>, seal: &[u8]) -> Result<(), sealstone_mldsa::Error> {
+    key.verify(covered.form.context(), |mac| covered.feed(|part| mac.update(part)), seal)
 }
 
 /// The tags since the last checkpoint, at most N, of one key and one epoch.

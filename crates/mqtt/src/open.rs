@@ -83,7 +83,7 @@ impl<'a> Envelope<'a> {
         if self.by != By::Mac {
             return Err(Error::BadSignature);
         }
-        self.believed_after(mac::begin(key, &self.covered).verify(self.seal))
+        self.believed_after(mac::verify(key, &self.covered, self.seal))
     }
 
     /// The message, once somebody has verified its μ and signature with a key of the level that the envelope says.

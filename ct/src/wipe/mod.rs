@@ -11,10 +11,10 @@ use memory::{Block, left_on_stack};
 use sealstone_mldsa::device::{Balanced, EncodedSigningKey, Fast, KeygenSpace, Profile, SignSpace, Small};
 use sealstone_mldsa::hazmat::{self, sign_mu_watched, sign_mu_with_rnd};
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine, Error, ExpandedSigningKey, KeygenJob, MlDsa44, MlDsa65, MlDsa87, Mu,
+    Context, CpuEngine, Engine, Error, ExpandedSigningKey, KeygenJob, MacKey, MlDsa44, MlDsa65, MlDsa87, Mu,
     ParameterSet, Randomness, SignJob, SigningKey,
 };
-use secrets::Secrets;
+use secrets::{MAC_OF, Secrets};
 use std::collections::BTreeMap;
 use std::hint::black_box;
 use std::rc::Rc;
@@ -84,7 +84,10 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     let mut refused = 0;
     let signature = sign_mu_watched(&outside, &mu, &rnd, |_| refused += 1).map_err(text)?;
     let c_tilde = &signature.encode()[..P::C_TILDE_LEN];
-    let secrets = Rc::new(Secrets::of::<P>(&xi, &sk, &rnd, mu.as_bytes(), (refused, 7), c_tilde));
+    let secrets = Secrets::of::<P>(&xi, &sk, &rnd, mu.as_bytes(), (refused, 7), c_tilde);
+    // Verification knows no secret. What it leaves are its constants; four small numbers of these may stand in s1 too.
+    let public = left_on_stack(|| ignore(&outside.verifying_key().verify_mu(&mu, &signature)));
+    let secrets = Rc::new(secrets.without(&public));
     let mut all = Vec::new();
     let mut note = |name, left| all.push((name, left, secrets.clone()));
 
@@ -92,16 +95,33 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     let mut damaged = sk.clone();
     damaged[P::SK_LEN - 1] ^= 1;
     let mut out = vec![0; P::SK_LEN];
+    let mut checked = Box::new(SigningKey::<P>::from_seed(&xi).expand());
+    checked.set_checked(true);
+    let mut tag = [0; 32];
     let mut on_stack = |name, operation: &mut dyn FnMut()| note(name, left_on_stack(operation));
     on_stack("seed, then drop", &mut || ignore(&SigningKey::<P>::from_seed(&xi)));
+    on_stack("generate, then drop", &mut || ignore(&SigningKey::<P>::generate(&mut Fixed(&xi))));
+    on_stack("generate with a check, then drop", &mut || {
+        ignore(&SigningKey::<P>::generate_checked(&mut Fixed(&xi)))
+    });
     on_stack("expand, then drop", &mut || ignore(&seed.expand()));
     on_stack("public key of a seed", &mut || ignore(&seed.verifying_key()));
     on_stack("sign with the seed", &mut || ignore(&seed.sign_deterministic(Context::EMPTY, b"")));
     on_stack("sign with the expanded key", &mut || ignore(&sign_mu_with_rnd(&outside, &mu, &rnd)));
+    on_stack("sign with a checked key", &mut || ignore(&sign_mu_with_rnd(&checked, &mu, &rnd)));
     on_stack("import, then drop", &mut || ignore(&ExpandedSigningKey::<P>::decode(&sk)));
     on_stack("refused import", &mut || ignore(&ExpandedSigningKey::<P>::decode(&damaged)));
     on_stack("export", &mut || ignore(&outside.encode(&mut out)));
     on_stack("device: take a key", &mut || ignore(&EncodedSigningKey::<P>::decode(&sk)));
+    // The seed is the key of a MAC here.
+    on_stack("take a key of a MAC, then drop", &mut || ignore(&MacKey::from_bytes(&xi)));
+    on_stack("make a key of a MAC, then drop", &mut || ignore(&MacKey::generate(&mut Fixed(&xi))));
+    let mac = Box::new(MacKey::from_bytes(&xi));
+    let [customization, message] = MAC_OF;
+    on_stack("MAC", &mut || mac.tag(customization, |mac| mac.update(message), &mut tag));
+    on_stack("compare a MAC", &mut || {
+        ignore(&mac.verify(customization, |mac| mac.update(message), &tag));
+    });
     let batch = left_on_stack(|| {
         let job = || SignJob { key: &*outside, mu: &mu, rnd, signature: None };
         CpuEngine::new().sign(black_box(&mut [job(), job(), job()]));

@@ -37,15 +37,18 @@ impl Secrets {
         secrets.bytes("the seed", xi);
         secrets.bytes("ρ'", &expanded[32..96]);
         secrets.bytes("K", &expanded[96..]);
+        for state in mac_states(xi) {
+            secrets.bytes("the state of a MAC", &state);
+        }
         let (rho, k, mut rest) = (&sk[..32], &sk[32..64], &sk[128..]);
         let a_hat = expand_a(rho, P::K, P::L);
         let c = sample_in_ball(c_tilde, P::TAU);
         let minus_c_hat = ntt(&c).map(|x| -x);
         let mut s2_hat = Vec::new();
-        for (name, name_hat, product, count, bits, b) in [
+        for (name, name_hat, product_name, count, bits, b) in [
             ("s1", "NTT(s1)", "c·s1", P::L, P::ETA_BITS, P::ETA),
             ("s2", "NTT(s2)", "c·s2", P::K, P::ETA_BITS, P::ETA),
-            ("t0", "NTT(t0)", "", P::K, 13, 1 << 12),
+            ("t0", "NTT(t0)", "c·t0", P::K, 13, 1 << 12),
         ] {
             for _ in 0..count {
                 let (bytes, after) = rest.split_at(32 * bits as usize);
@@ -57,7 +60,12 @@ impl Secrets {
                     s2_hat.push(ntt(&poly));
                 }
                 if b == P::ETA {
-                    secrets.shifts(name, product, &c, &poly, b);
+                    secrets.shifts(name, product_name, &c, &poly, b);
+                } else {
+                    let product = inverse_ntt(&product(&[ntt(&c)], &[ntt(&poly)]));
+                    secrets.uniform(product_name, &product);
+                    secrets
+                        .uniform(product_name, &product.map(|x| if x > HALF_Q { x - Q as i32 } else { x }));
                 }
             }
         }
@@ -84,6 +92,16 @@ impl Secrets {
             }
         }
         secrets
+    }
+
+    /// Without the pieces that lie in this memory, where nothing secret was.
+    pub fn without(mut self, memory: &[u8]) -> Self {
+        for window in memory.windows(16) {
+            if let Some(piece) = window.first_chunk() {
+                self.pieces.remove(piece);
+            }
+        }
+        self
     }
 
     /// How many pieces of which secret lie in this memory.
@@ -180,6 +198,30 @@ impl Secrets {
 /// 20 bits of a piece.
 fn mark(piece: &[u8; 16]) -> usize {
     (u128::from_le_bytes(*piece).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) >> 108) as usize
+}
+
+/// What `run` feeds to KMAC256: customization and message.
+pub const MAC_OF: [&[u8]; 2] = [b"greeting", b"good morning"];
+
+/// The states of KMAC256 after its key, and at its end without the tag of 32 bytes: who has one can make tags. SP 800-185, 4.3.
+fn mac_states(key: &[u8; 32]) -> [Vec<u8>; 2] {
+    let encoded = |string: &[u8]| [&[1, 8 * string.len() as u8][..], string].concat();
+    let bytepad = |bytes: &[&[u8]]| [&[&[1, 136][..]], bytes].concat().concat();
+    let mut state = [0; 25];
+    let mut absorb = |mut block: Vec<u8>, last: u8| {
+        block.resize(136, 0);
+        block[135] |= last;
+        for (word, bytes) in state.iter_mut().zip(block.chunks_exact(8)) {
+            *word ^= u64::from_le_bytes(std::array::from_fn(|i| bytes[i]));
+        }
+        keccak::f1600(&mut state);
+        state.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()
+    };
+    let [customization, message] = MAC_OF;
+    absorb(bytepad(&[&encoded(b"KMAC"), &encoded(customization)]), 0);
+    let keyed = absorb(bytepad(&[&[2, 1, 0], key]), 0);
+    let ended = absorb([message, &[1, 0, 2, 4]].concat(), 0x80);
+    [keyed, ended[32..].to_vec()]
 }
 
 fn shake(inputs: &[&[u8]], len: usize) -> Vec<u8> {

@@ -120,11 +120,8 @@ fn digest<P: ParameterSet>(level: u32, what: &str, sk: &[u8], bytes: &[u8]) {
 #[inline(never)]
 fn tag(counter: &mut Counter) {
     let (key, mut tag) = (MacKey::from_bytes(&SEED), [0; 32]);
-    let (count, ()) = counter.count(|| {
-        let mut mac = black_box(&key).begin(b"sealstone-mqtt-v1");
-        mac.update(black_box(&[1; 80]));
-        mac.finish(&mut tag);
-    });
+    let (count, ()) = counter
+        .count(|| black_box(&key).tag(b"sealstone-mqtt-v1", |mac| mac.update(black_box(&[1; 80])), &mut tag));
     expect(black_box(tag) != [0; 32]);
     line!("tag/all,{}", count);
 }

@@ -37,6 +37,8 @@ pub(crate) use plain_words::{inward, outward};
 pub(crate) use portable::ONE_LANE;
 #[cfg(one_room)]
 pub(crate) use sole::{Room, active, rooms};
+#[cfg(feature = "kmac")]
+pub(crate) use wipe::wipe_below;
 pub(crate) use wipe::{filled, wipe};
 
 /// The form in which this build keeps the words of Keccak states: as they are, but for [`interleaved`] words on ARMv7E-M.

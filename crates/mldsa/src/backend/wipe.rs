@@ -30,6 +30,13 @@ pub(crate) fn wipe<T: Plain>(values: &mut [T]) {
     observe(values.as_mut_ptr().cast());
 }
 
+/// Overwrites `N` bytes of stack below the caller: what functions that it called have left there.
+#[cfg(feature = "kmac")]
+#[inline(never)]
+pub(crate) fn wipe_below<const N: usize>() {
+    wipe(&mut [0u8; N]);
+}
+
 /// Fills a blank value and hands it over. A value that moves leaves a copy where it was: that one is wiped.
 pub(crate) fn filled<T>(blank: T, fill: impl FnOnce(&mut T)) -> T {
     /// Where the value is made.

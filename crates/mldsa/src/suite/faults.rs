@@ -9,7 +9,10 @@ use crate::fips204::flight::sign_internal;
 use crate::fips204::params::{MAX_ATTEMPTS, MlDsa44, MlDsa65, MlDsa87};
 use crate::fips204::sign::Rejection;
 use crate::self_test::self_test_in;
-use crate::{Context, Error, Mu, ParameterSet, Randomness, Signature, SigningKey, VerifyingKey};
+use crate::{
+    Context, CpuEngine, Engine, Error, Mu, ParameterSet, Randomness, SignJob, Signature, SigningKey,
+    VerifyingKey,
+};
 use std::println;
 use std::string::String;
 use std::time::Instant;
@@ -176,6 +179,47 @@ fn faults_leave_as_errors_where_the_key_is_checked() {
         for call in (0..last).step_by(3) {
             let fault = Some((call, Fault::Flip(chance.next() | 7)));
             case.try_fault(Plan { fault, ..Plan::of(inner) }, checked, count);
+        }
+    }
+    assert!(counts[0].faulty > 0 && counts[1].faulty == 0, "{counts:?}");
+    assert!(counts[1].error > counts[0].error, "{counts:?}");
+}
+
+/// The same of a batch, each of whose signatures is checked with its own key and μ.
+#[test]
+fn faults_in_a_batch_leave_as_errors_where_the_keys_are_checked() {
+    let inner = active();
+    let mut chance = Chance::new(8);
+    let mut keys = [1, 2].map(|n| SigningKey::<MlDsa44>::from_seed(&[n; 32]).expand());
+    let mus = [Mu([3; 64]), Mu([4; 64]), Mu([5; 64])];
+    let mut counts = [Count::default(); 2];
+    for (checked, count) in [false, true].into_iter().zip(&mut counts) {
+        keys.iter_mut().for_each(|key| key.set_checked(checked));
+        let sign = || {
+            let jobs = keys.iter().cycle().zip(&mus);
+            let jobs = jobs.map(|(key, mu)| SignJob { key, mu, rnd: [0; 32], signature: None });
+            let mut jobs: Vec<_> = jobs.collect();
+            CpuEngine::new().sign(&mut jobs);
+            jobs.into_iter().map(|job| job.signature).collect::<Vec<_>>()
+        };
+        let (right, calls) = under(Plan::of(inner), sign);
+        let right = right.expect("does not panic");
+        for call in (0..calls).step_by(5) {
+            let fault = Some((call, Fault::Flip(chance.next() | 7)));
+            let Ok(made) = under(Plan { fault, ..Plan::of(inner) }, sign).0 else {
+                count.panic += 1;
+                continue;
+            };
+            for (n, (made, right)) in made.iter().zip(&right).enumerate() {
+                *match made {
+                    _ if made == right => &mut count.same,
+                    Some(Ok(signature)) => match keys[n % 2].verifying_key().verify_mu(&mus[n], signature) {
+                        Ok(()) => &mut count.other,
+                        Err(_) => &mut count.faulty,
+                    },
+                    _ => &mut count.error,
+                } += 1;
+            }
         }
     }
     assert!(counts[0].faulty > 0 && counts[1].faulty == 0, "{counts:?}");

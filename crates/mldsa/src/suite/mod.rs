@@ -14,12 +14,12 @@ mod interval;
 mod model;
 mod wipes;
 
-use crate::backend::{Coeffs, Room, all};
+use crate::backend::{Coeffs, Room, Words, all};
 use crate::fips204::flight::sign_internal;
 use crate::fips204::params::{GAMMA2_32, GAMMA2_88, HALF_Q, MlDsa44, MlDsa65, MlDsa87, Q};
 use crate::fips204::ring::{Ball, NttPoly, Poly, Small, one};
 use crate::fips204::sign::Rejection;
-use crate::keccak::{Shake, Sponge, States, Width};
+use crate::keccak::{Shake, Sponge, States, Width, permute};
 use crate::kernels::round::MARK;
 use std::vec;
 use std::vec::Vec;
@@ -378,6 +378,36 @@ fn rejection_sampling_takes_what_the_standard_takes() {
             }
         }
     });
+}
+
+/// The rounds of three inputs, which among the rooms only AVX-512's has, on plain words, so that every machine tries them.
+#[test]
+fn rounds_of_three_inputs_permute_as_well() {
+    #[derive(Clone, Copy)]
+    struct Word(u64);
+    impl Words for Word {
+        const THREE_INPUTS: bool = true;
+        fn splat(x: u64) -> Self {
+            Word(x)
+        }
+        fn xor(self, other: Self) -> Self {
+            Word(self.0 ^ other.0)
+        }
+        fn chi(self, b: Self, c: Self) -> Self {
+            Word(self.0.chi(b.0, c.0))
+        }
+        fn rotl<const R: i32>(self) -> Self {
+            Word(self.0.rotl::<R>())
+        }
+    }
+    let mut chance = Chance::new(14);
+    for _ in 0..20 {
+        let mut expected: [u64; 25] = core::array::from_fn(|_| chance.next());
+        let mut words = expected.map(Word);
+        permute(&mut words);
+        model::keccak_f(&mut expected);
+        assert_eq!(words.map(|word| word.0), expected);
+    }
 }
 
 #[test]

@@ -82,9 +82,9 @@ impl<P: ParameterSet> fmt::Debug for SignJob<'_, P> {
     }
 }
 
-/// Something that works on batches of one level: each CPU room does; a device implements this door alone. The jobs of a
-/// batch share vector lanes: 8 or more at a time are worth it. In a room with eight Keccak states signing takes about
-/// 190 kB of stack at level 87.
+/// Something that works on batches of one level: each CPU room does; a device implements this door alone. The signatures of
+/// a batch share vector lanes when they are made and when they are checked: 8 or more at a time are worth it. Public keys fill
+/// the lanes one by one. In a room with eight Keccak states signing takes about 190 kB of stack at level 87.
 ///
 /// Every job is answered, and each gets the answer that it would get alone: for a given rnd, the signature that
 /// FIPS 204 gives, byte for byte.
@@ -113,7 +113,8 @@ impl CpuEngine {
         CpuEngine(room)
     }
 
-    /// Makes the representatives of messages, for keys of any levels, as many at a time as there are Keccak states.
+    /// Makes the representatives of messages, for keys of any levels, as many at a time as there are Keccak states. If the
+    /// caller's iterator panics, what stands in the jobs that it has given is no answer.
     ///
     /// ```
     /// use sealstone_mldsa::{Context, CpuEngine, MlDsa44, SigningKey};

@@ -128,6 +128,10 @@ impl fmt::Debug for MuHasher {
 }
 
 /// A hash function of HashML-DSA (FIPS 204, 5.4.1, and NIST's list of approved functions).
+///
+/// All twelve are taken with each level, as in NIST's test vectors. But a signature is no stronger than the digest that it is
+/// of: section 5.4 asks for λ bits against collisions, which is a digest of at least 2λ bits. That is 32 bytes for ML-DSA-44,
+/// 48 for ML-DSA-65, 64 for ML-DSA-87.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the names are the standard's")]
 pub enum PreHash {

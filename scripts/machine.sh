@@ -76,7 +76,7 @@ need() {
             mkfs.f2fs) package=f2fs-tools ;;
             mkfs.xfs) package=xfsprogs ;;
             mosquitto_pub) package=mosquitto-clients ;;
-            nm | objdump) package=binutils ;;
+            nm | objdump | readelf) package=binutils ;;
             perf) package=linux-perf ;;
             qemu-system-arm) package="--no-install-recommends $tool" ;; # they are a desktop
             qemu-system-x86_64) package=qemu-system-x86 ;;

@@ -75,6 +75,9 @@ pub struct Kmac256(Shake);
 
 impl Kmac256 {
     /// The tag of what is fed, under a key of any length. SP 800-185, 4.3.
+    ///
+    /// The stack below this call is wiped at its end, as deep as it goes itself: not where a `feed` with a large frame of its own
+    /// has called [`update`](Self::update), nor if `feed` panics.
     pub fn tag(key: &[u8], customization: &[u8], feed: impl FnOnce(&mut Kmac256), tag: &mut [u8]) {
         {
             let mut mac = Kmac256(Shake::cshake256(active()));

@@ -204,6 +204,7 @@ fn faults_in_a_batch_leave_as_errors_where_the_keys_are_checked() {
         };
         let (right, calls) = under(Plan::of(inner), sign);
         let right = right.expect("does not panic");
+        assert!(right.iter().all(|made| matches!(made, Some(Ok(_)))));
         for call in (0..calls).step_by(5) {
             let fault = Some((call, Fault::Flip(chance.next() | 7)));
             let Ok(made) = under(Plan { fault, ..Plan::of(inner) }, sign).0 else {

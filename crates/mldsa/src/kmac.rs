@@ -70,7 +70,8 @@ impl fmt::Debug for MacKey {
     }
 }
 
-/// KMAC256 over a message in pieces, which it is lent for: its state is as good as the key, and stays where it is wiped.
+/// KMAC256 over a message in pieces, which it is lent for: its state is as good as the key. It is wiped where it is; do not swap
+/// it for another, which would leave a copy.
 pub struct Kmac256(Shake);
 
 impl Kmac256 {
@@ -120,7 +121,7 @@ impl fmt::Debug for Kmac256 {
     }
 }
 
-/// SHAKE256 over a message in pieces. Wiped on drop.
+/// SHAKE256 over a message in pieces. Wiped on drop; but each step of a chain moves it, which may leave a copy of its state.
 ///
 /// ```
 /// use sealstone_mldsa::Shake256;

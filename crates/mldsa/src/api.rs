@@ -48,25 +48,14 @@ impl<P: ParameterSet> SigningKey<P> {
 
     /// Draws a fresh key. Errors: `RngFailed`.
     pub fn generate(rng: &mut impl Randomness) -> Result<Self, Error> {
-        Self::made(|key| rng.fill(&mut *key.xi))
+        ct::try_filled(Self::BLANK, |key| rng.fill(&mut *key.xi))
     }
 
     /// Draws a fresh key and tries it; see [`check`](Self::check). Errors: `RngFailed`, `FaultDetected`.
     pub fn generate_checked(rng: &mut impl Randomness) -> Result<Self, Error> {
-        Self::made(|key| {
+        ct::try_filled(Self::BLANK, |key| {
             rng.fill(&mut *key.xi)?;
             key.check()
-        })
-    }
-
-    /// A key that is filled where it leaves no copy, unless that fails.
-    fn made(fill: impl FnOnce(&mut Self) -> Result<(), Error>) -> Result<Self, Error> {
-        ct::filled(Ok(Self::BLANK), |made| {
-            if let Ok(key) = made
-                && let Err(error) = fill(key)
-            {
-                *made = Err(error);
-            }
         })
     }
 
@@ -218,30 +207,22 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
     ///
     /// Errors: `WrongLength`; `BadKey` if s1 or s2 is out of range, or if t0 or tr is not what ρ, s1 and s2 give.
     pub fn decode(sk: &[u8]) -> Result<Self, Error> {
-        if sk.len() != P::SK_LEN {
-            return Err(Error::WrongLength { expected: P::SK_LEN, found: sk.len() });
-        }
-        ct::filled(Ok(Self::BLANK), |key| {
-            if let Ok(blank) = key
-                && !blank.read(active(), sk)
-            {
-                *key = Err(Error::BadKey);
-            }
-        })
+        ct::try_filled(Self::BLANK, |key| key.read(active(), sk))
     }
 
     /// The same, on the heap; see [`SigningKey::expand_boxed`]. Errors: as [`decode`](Self::decode).
     #[cfg(feature = "alloc")]
     pub fn decode_boxed(sk: &[u8]) -> Result<Box<Self>, Error> {
+        let mut key = Box::new(Self::BLANK);
+        key.read(active(), sk)?;
+        Ok(key)
+    }
+
+    /// Takes an expanded key. Errors: `WrongLength`; `BadKey` if it contradicts itself.
+    fn read(&mut self, room: Room, sk: &[u8]) -> Result<(), Error> {
         if sk.len() != P::SK_LEN {
             return Err(Error::WrongLength { expected: P::SK_LEN, found: sk.len() });
         }
-        let mut key = Box::new(Self::BLANK);
-        if key.read(active(), sk) { Ok(key) } else { Err(Error::BadKey) }
-    }
-
-    /// Takes an expanded key of the right length; false if it contradicts itself.
-    fn read(&mut self, room: Room, sk: &[u8]) -> bool {
         let mut given = KeyPair::<P>::BLANK;
         let mut claimed_t0 = Wiped::<P::K_<Poly>>::ZERO;
         let in_range = sk_decode::<P>(room, sk, &mut given.sk, &mut claimed_t0);
@@ -254,11 +235,11 @@ impl<P: ParameterSet> ExpandedSigningKey<P> {
             t0_agrees &= claimed.norm_below(room, 1);
         });
         let tr_agrees = ct::equal(&claimed_tr, &given.sk.tr);
-        let agrees = is_taken(in_range & t0_agrees & tr_agrees);
-        if agrees {
-            self.take(&given);
+        if !is_taken(in_range & t0_agrees & tr_agrees) {
+            return Err(Error::BadKey);
         }
-        agrees
+        self.take(&given);
+        Ok(())
     }
 
     /// Writes the expanded form of FIPS 204, Algorithm 24, which holds no seed. Errors: `WrongLength`.

@@ -1,7 +1,7 @@
 //! Secrets: wiping them, and saying aloud where one becomes public.
 
 use crate::backend;
-pub(crate) use crate::backend::filled;
+pub(crate) use crate::backend::{filled, try_filled};
 use core::ops::{Deref, DerefMut};
 
 /// Values that know their zero, and how to overwrite themselves with it.

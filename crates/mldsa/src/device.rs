@@ -36,7 +36,7 @@ use crate::backend::{Room, active};
 use crate::ct::Wiped;
 use crate::error::Error;
 use crate::fips204::device::keygen::{KeygenMemory, keygen_internal};
-use crate::fips204::device::memory::Memory;
+use crate::fips204::device::memory::{Memory, wipe_below_keygen};
 use crate::fips204::device::sign::{SignMemory, sign_internal};
 use crate::fips204::device::verify::{VerifyMemory, verify_internal};
 use crate::fips204::encode::{SkBytes, is_taken};
@@ -144,6 +144,7 @@ impl<P: ParameterSet, M: Profile> KeygenSpace<P, M> {
             return Err(error);
         }
         keygen_internal(active(), Set::of::<P>(), &mut self.0.room_to_work(), xi, pk, sk);
+        wipe_below_keygen();
         Ok(())
     }
 
@@ -165,7 +166,7 @@ impl<P: ParameterSet, M: Profile> KeygenSpace<P, M> {
 /// |---|---|---|---|---|---|
 /// | [`Fast`] | 21 568 | 37 952 | 66 624 | 3 072 | Â and w in whole words |
 /// | [`Balanced`] | 16 448 | 28 736 | 50 240 | 2 304 | Â and w in 24 bits a coefficient |
-/// | [`Small`] | 4 160 | 5 696 | 7 232 | 1 792 | w in 24 bits a coefficient; Â is sampled again for each attempt |
+/// | [`Small`] | 4 160 | 5 696 | 7 232 | 1 856 | w in 24 bits a coefficient; Â is sampled again for each attempt |
 pub struct SignSpace<P: ParameterSet, M: Profile>(pub(crate) SignMemory<P, M>);
 
 impl<P: ParameterSet, M: Profile> SignSpace<P, M> {
@@ -272,7 +273,9 @@ impl<P: ParameterSet, M: Profile> SignSpace<P, M> {
             return Err(error);
         }
         let memory = &mut self.0.room_to_work();
-        sign_internal(room, Set::of::<P>(), memory, &key.sk, (&mu.0, rnd), signature, on_reject)
+        let answer = sign_internal(room, Set::of::<P>(), memory, &key.sk, (&mu.0, rnd), signature, on_reject);
+        M::wipe_below_signing();
+        answer
     }
 }
 

@@ -11,7 +11,7 @@ use core::fmt;
 const RATE: usize = 136;
 /// Bytes of stack that absorbing and squeezing need, and more: the permutation leaves its last state there, from which one
 /// gets back to the key.
-const STACK: usize = 1536;
+const STACK: usize = if cfg!(armv7em) { 1536 } else { 4096 };
 
 /// A key that two sides share: 32 bytes, wiped on drop, shown by nothing.
 ///
@@ -36,13 +36,7 @@ impl MacKey {
 
     /// Makes a key. Errors: `RngFailed`.
     pub fn generate(rng: &mut impl Randomness) -> Result<Self, Error> {
-        ct::filled(Ok(MacKey(Wiped::ZERO)), |made| {
-            if let Ok(key) = made
-                && let Err(error) = rng.fill(&mut *key.0)
-            {
-                *made = Err(error);
-            }
-        })
+        ct::try_filled(MacKey(Wiped::ZERO), |own| rng.fill(&mut *own.0))
     }
 
     /// Makes the tag of what is fed, of any length: another length is another tag, and not a part of this one.
@@ -70,58 +64,81 @@ impl fmt::Debug for MacKey {
     }
 }
 
-/// KMAC256 over a message in pieces, which it is lent for: its state is as good as the key. It is wiped where it is; do not swap
-/// it for another, which would leave a copy.
-pub struct Kmac256(Shake);
+/// KMAC256 over a message in pieces, which it is lent for: its state is as good as the key.
+///
+/// No copy of the state stays on the stack, however the message is fed, and if `feed` panics.
+pub struct Kmac256<'a>(&'a mut Shake);
 
-impl Kmac256 {
+impl Kmac256<'_> {
     /// The tag of what is fed, under a key of any length. SP 800-185, 4.3.
-    ///
-    /// The stack below this call is wiped at its end, as deep as it goes itself: not where a `feed` with a large frame of its own
-    /// has called [`update`](Self::update), nor if `feed` panics.
-    pub fn tag(key: &[u8], customization: &[u8], feed: impl FnOnce(&mut Kmac256), tag: &mut [u8]) {
-        {
-            let mut mac = Kmac256(Shake::cshake256(active()));
-            mac.begin(key, customization);
-            feed(&mut mac);
-            mac.end(tag);
-        }
-        wipe_below::<STACK>();
+    pub fn tag(key: &[u8], customization: &[u8], feed: impl FnOnce(&mut Kmac256<'_>), tag: &mut [u8]) {
+        let _below = WipeBelow;
+        let mut state = Shake::cshake256(active());
+        let mut mac = Kmac256(&mut state);
+        mac.begin(key, customization);
+        feed(&mut mac);
+        mac.end(tag);
     }
 
     /// bytepad(encode_string("KMAC") || encode_string(S), 136), then bytepad(encode_string(K), 136).
     fn begin(&mut self, key: &[u8], customization: &[u8]) {
-        let mut names = Padded::begin(&mut self.0);
+        let mut names = Padded::begin(self.0);
         names.string(b"KMAC");
         names.string(customization);
         names.end();
-        let mut padded = Padded::begin(&mut self.0);
+        let mut padded = Padded::begin(self.0);
         padded.string(key);
         padded.end();
     }
 
     /// The next piece.
+    ///
+    /// It may be fed from deeper in the stack than [`tag`](Self::tag) wipes: where it permutes, it wipes what that leaves.
+    #[inline(never)]
     pub fn update(&mut self, piece: &[u8]) {
-        self.0.absorb([piece])
+        let _below = self.0.permutes_in(piece.len()).then_some(WipeBelow);
+        absorb(self.0, piece)
     }
 
     /// right_encode of the tag's bits, then the tag.
     fn end(&mut self, tag: &mut [u8]) {
         let (bytes, n) = left_encode(8 * tag.len() as u64);
         // right_encode: the same bytes, with their number behind them.
-        self.0.absorb([&bytes[1..=n]]);
-        self.0.absorb([&[n as u8]]);
-        self.0.squeeze([tag]);
+        absorb(self.0, &bytes[1..=n]);
+        absorb(self.0, &[n as u8]);
+        squeeze(self.0, tag);
     }
 }
 
-impl fmt::Debug for Kmac256 {
+/// Absorbs in a frame of its own, for the caller to wipe.
+#[inline(never)]
+fn absorb(state: &mut Shake, piece: &[u8]) {
+    state.absorb([piece])
+}
+
+/// Squeezes in a frame of its own, for the caller to wipe.
+#[inline(never)]
+fn squeeze(state: &mut Shake, out: &mut [u8]) {
+    state.squeeze([out])
+}
+
+/// Wipes the stack below its owner when it is dropped.
+struct WipeBelow;
+
+impl Drop for WipeBelow {
+    fn drop(&mut self) {
+        wipe_below::<STACK>();
+    }
+}
+
+impl fmt::Debug for Kmac256<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Kmac256(..)")
     }
 }
 
-/// SHAKE256 over a message in pieces. Wiped on drop; but each step of a chain moves it, which may leave a copy of its state.
+/// SHAKE256 over a message in pieces. Wiped on drop; but each step of a chain moves it, which may leave a copy of its state:
+/// what is secret is hashed by [`of`](Self::of).
 ///
 /// ```
 /// use sealstone_mldsa::Shake256;
@@ -136,6 +153,24 @@ impl Shake256 {
     /// Nothing yet.
     pub fn new() -> Self {
         Shake256(Shake::shake256(active()))
+    }
+
+    /// The first N bytes of the hash of these pieces, of which nothing stays on the stack.
+    ///
+    /// ```
+    /// use sealstone_mldsa::Shake256;
+    ///
+    /// assert_eq!(Shake256::of([b"good ".as_slice(), b"morning"]), Shake256::of::<8>([b"good morning".as_slice()]));
+    /// ```
+    pub fn of<'a, const N: usize>(pieces: impl IntoIterator<Item = &'a [u8]>) -> [u8; N] {
+        let _below = WipeBelow;
+        let mut state = Shake::shake256(active());
+        for piece in pieces {
+            absorb(&mut state, piece);
+        }
+        let mut out = [0; N];
+        squeeze(&mut state, &mut out);
+        out
     }
 
     /// The next piece.
@@ -184,7 +219,7 @@ impl<'a> Padded<'a> {
     }
 
     fn put(&mut self, bytes: &[u8]) {
-        self.sponge.absorb([bytes]);
+        absorb(self.sponge, bytes);
         // A length is public.
         self.filled = bytes.len().checked_add(self.filled).and_then(|sum| sum.checked_rem(RATE)).unwrap_or(0);
     }
@@ -198,7 +233,7 @@ impl<'a> Padded<'a> {
 
     fn end(self) {
         if self.filled > 0 {
-            self.sponge.absorb([&[0; RATE][self.filled..]]);
+            absorb(self.sponge, &[0; RATE][self.filled..]);
         }
     }
 }

@@ -136,6 +136,8 @@ fn shake256_as_another_crate_has_it() {
     for len in [0, 1, 7, 8, 135, 136, 137, 271, 272, 400] {
         let mut theirs = [0; 200];
         sha3::Shake256::default().chain(&data[..len]).finalize_xof().read(&mut theirs);
-        assert_eq!(Shake256::new().and(&data[..len / 2]).and(&data[len / 2..len]).finish(), theirs);
+        let pieces = [&data[..len / 2], &data[len / 2..len]];
+        assert_eq!(Shake256::new().and(pieces[0]).and(pieces[1]).finish(), theirs);
+        assert_eq!(Shake256::of(pieces), theirs);
     }
 }

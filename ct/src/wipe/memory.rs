@@ -10,7 +10,7 @@ const DEPTH: usize = 1 << 20;
 const GAP: usize = 4096;
 const PAINT: u8 = 0xa5;
 
-/// What `operation` leaves on the stack below its caller.
+/// What `operation` leaves on the stack below its caller, from the start of a word on.
 pub fn left_on_stack(operation: impl FnOnce()) -> Vec<u8> {
     let mut left = vec![0; DEPTH];
     paint();
@@ -18,7 +18,7 @@ pub fn left_on_stack(operation: impl FnOnce()) -> Vec<u8> {
     copy(&mut left);
     let deepest = left.iter().position(|byte| *byte != PAINT).unwrap_or(DEPTH);
     assert!(deepest > DEPTH / 4, "the operation needs more stack than is painted");
-    left.split_off(deepest)
+    left.split_off(deepest & !7)
 }
 
 #[inline(never)]
@@ -34,11 +34,11 @@ fn call(operation: impl FnOnce()) {
     black_box(());
 }
 
-/// The first byte below this frame that no frame in use holds.
+/// The start of a word below this frame that no frame in use holds.
 #[inline(always)]
 fn below(here: &mut u8) -> *mut u8 {
     let here: *mut u8 = here;
-    here.wrapping_sub(GAP / 4)
+    here.wrapping_sub(GAP / 4).map_addr(|address| address & !7)
 }
 
 #[inline(never)]

@@ -11,12 +11,13 @@ use memory::{Block, left_on_stack};
 use sealstone_mldsa::device::{Balanced, EncodedSigningKey, Fast, KeygenSpace, Profile, SignSpace, Small};
 use sealstone_mldsa::hazmat::{self, sign_mu_watched, sign_mu_with_rnd};
 use sealstone_mldsa::{
-    Context, CpuEngine, Engine, Error, ExpandedSigningKey, KeygenJob, MacKey, MlDsa44, MlDsa65, MlDsa87, Mu,
-    ParameterSet, Randomness, SignJob, SigningKey,
+    Context, CpuEngine, Engine, Error, ExpandedSigningKey, KeygenJob, Kmac256, MacKey, MlDsa44, MlDsa65,
+    MlDsa87, Mu, ParameterSet, Randomness, Shake256, SignJob, SigningKey,
 };
 use secrets::{MAC_OF, Secrets};
 use std::collections::BTreeMap;
 use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::rc::Rc;
 
 /// An operation, the memory that it left, and what to look for in it.
@@ -85,8 +86,10 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     let signature = sign_mu_watched(&outside, &mu, &rnd, |_| refused += 1).map_err(text)?;
     let c_tilde = &signature.encode()[..P::C_TILDE_LEN];
     let secrets = Secrets::of::<P>(&xi, &sk, &rnd, mu.as_bytes(), (refused, 7), c_tilde);
-    // Verification knows no secret. What it leaves are its constants; four small numbers of these may stand in s1 too.
-    let public = left_on_stack(|| ignore(&outside.verifying_key().verify_mu(&mu, &signature)));
+    // Verification and an unwinding know no secret. What they leave are constants; four small numbers of these may stand in s1 too.
+    let mut public = left_on_stack(|| ignore(&outside.verifying_key().verify_mu(&mu, &signature)));
+    public
+        .extend(left_on_stack(|| ignore(&catch_unwind(|| resume_unwind(Box::new(()))).is_ok_and(|()| true))));
     let secrets = Rc::new(secrets.without(&public));
     let mut all = Vec::new();
     let mut note = |name, left| all.push((name, left, secrets.clone()));
@@ -117,11 +120,17 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     on_stack("take a key of a MAC, then drop", &mut || ignore(&MacKey::from_bytes(&xi)));
     on_stack("make a key of a MAC, then drop", &mut || ignore(&MacKey::generate(&mut Fixed(&xi))));
     let mac = Box::new(MacKey::from_bytes(&xi));
-    let [customization, message] = MAC_OF;
+    let [customization, message, long] = MAC_OF;
     on_stack("MAC", &mut || mac.tag(customization, |mac| mac.update(message), &mut tag));
+    on_stack("MAC, fed from deeper", &mut || mac.tag(customization, |mac| feed_deep(mac, long), &mut tag));
+    on_stack("MAC, panicking", &mut || {
+        let fed = AssertUnwindSafe(|| mac.tag(customization, |mac| feed_and_panic(mac, long), &mut tag));
+        ignore(&catch_unwind(fed).is_err());
+    });
     on_stack("compare a MAC", &mut || {
         ignore(&mac.verify(customization, |mac| mac.update(message), &tag));
     });
+    on_stack("hash of a secret", &mut || ignore(&Shake256::of::<32>([xi.as_slice()])));
     let batch = left_on_stack(|| {
         let job = || SignJob { key: &*outside, mu: &mu, rnd, signature: None };
         CpuEngine::new().sign(black_box(&mut [job(), job(), job()]));
@@ -182,6 +191,20 @@ fn device_sign<P: ParameterSet, M: Profile>(
     let mut space = Block::new(SignSpace::<P, M>::new());
     let left = left_on_stack(|| ignore(&space.sign_mu(key, &mut Fixed(rnd), mu, &mut made)));
     (left, space.bytes(), made)
+}
+
+/// Feeds from a frame so large that what lies below it is deeper than a MAC wipes at its end.
+#[inline(never)]
+fn feed_deep(mac: &mut Kmac256<'_>, message: &[u8]) {
+    let frame = black_box([0u8; 8192]);
+    mac.update(message);
+    ignore(&frame);
+}
+
+/// Feeds, and gives up without a word.
+fn feed_and_panic(mac: &mut Kmac256<'_>, message: &[u8]) {
+    feed_deep(mac, message);
+    resume_unwind(Box::new(()))
 }
 
 /// A random source of these bytes.

@@ -14,10 +14,11 @@ const HALF_Q: i32 = (Q / 2) as i32;
 
 type Poly = [i32; 256];
 
-/// Pieces of 16 bytes, and of which secret each is.
+/// Pieces of 16 bytes, and of which secret each is; and words that tell enough alone.
 pub struct Secrets {
     pieces: HashMap<[u8; 16], &'static str>,
-    /// One bit for each mark that a piece has: most of memory is passed over by it.
+    words: HashMap<[u8; 8], &'static str>,
+    /// One bit for each mark that a piece has, or a word written twice: most of memory is passed over by it.
     marks: Vec<bool>,
 }
 
@@ -32,13 +33,21 @@ impl Secrets {
         (refused, ahead): (usize, usize),
         c_tilde: &[u8],
     ) -> Self {
-        let mut secrets = Secrets { pieces: HashMap::new(), marks: vec![false; 1 << 20] };
+        let mut secrets =
+            Secrets { pieces: HashMap::new(), words: HashMap::new(), marks: vec![false; 1 << 20] };
         let expanded = shake(&[xi, &[P::K as u8, P::L as u8]], 128);
         secrets.bytes("the seed", xi);
         secrets.bytes("ρ'", &expanded[32..96]);
         secrets.bytes("K", &expanded[96..]);
-        for state in mac_states(xi) {
+        let [customization, short, long] = MAC_OF;
+        for state in [short, long].into_iter().flat_map(|message| mac_states(xi, customization, message)) {
             secrets.bytes("the state of a MAC", &state);
+            secrets.words("a word of a MAC's state", &state);
+        }
+        secrets.sponge("SHAKE256(ξ)", &[xi], 32, 32);
+        secrets.sponge("H(ξ)", &[xi, &[P::K as u8, P::L as u8]], 128, 32);
+        for r in 0..(P::K + P::L) as u16 {
+            secrets.sponge("the stream of s1 and s2", &[&expanded[32..96], &r.to_le_bytes()], 272, 0);
         }
         let (rho, k, mut rest) = (&sk[..32], &sk[32..64], &sk[128..]);
         let a_hat = expand_a(rho, P::K, P::L);
@@ -71,11 +80,13 @@ impl Secrets {
         }
         let rho_pp = shake(&[k, rnd, mu], 64);
         secrets.bytes("ρ''", &rho_pp);
+        secrets.sponge("H(K, rnd, μ)", &[k, rnd, mu], 64, 0);
         for attempt in 0..=refused + ahead {
             let mut y_hat = Vec::new();
             for kappa in attempt * P::L..(attempt + 1) * P::L {
                 let bytes = shake(&[&rho_pp, &(kappa as u16).to_le_bytes()], 32 * P::Z_BITS as usize);
                 secrets.bytes("y", &bytes);
+                secrets.sponge("the stream of y", &[&rho_pp, &(kappa as u16).to_le_bytes()], bytes.len(), 0);
                 let y = unpack(&bytes, P::Z_BITS as usize, P::GAMMA1);
                 secrets.poly("y", "NTT(y)", &y);
                 y_hat.push(ntt(&y));
@@ -104,13 +115,20 @@ impl Secrets {
         self
     }
 
-    /// How many pieces of which secret lie in this memory.
+    /// How many pieces of which secret lie in this memory, and words where words may start.
     pub fn find(&self, memory: &[u8]) -> BTreeMap<&'static str, usize> {
         let mut found = BTreeMap::new();
         for window in memory.windows(16) {
             let Some(piece) = window.first_chunk() else { continue };
             if self.marks[mark(piece)]
                 && let Some(name) = self.pieces.get(piece)
+            {
+                *found.entry(*name).or_default() += 1;
+            }
+        }
+        for word in memory.as_chunks::<8>().0 {
+            if self.marks[mark(&twice(word))]
+                && let Some(name) = self.words.get(word)
             {
                 *found.entry(*name).or_default() += 1;
             }
@@ -128,8 +146,23 @@ impl Secrets {
         for piece in bytes.windows(16) {
             self.insert(std::array::from_fn(|i| piece[i]), name);
         }
-        for word in bytes.chunks_exact(8) {
-            self.insert(std::array::from_fn(|i| word[i % 8]), name);
+        for word in bytes.as_chunks().0 {
+            self.insert(twice(word), name);
+        }
+    }
+
+    /// The words of the states that hash secrets, but for those of the output that are public.
+    fn sponge(&mut self, name: &'static str, inputs: &[&[u8]], len: usize, public: usize) {
+        for state in shake_states(inputs, len) {
+            self.words(name, &state[public..]);
+        }
+    }
+
+    /// A permutation keeps the words of its state one by one, in no order.
+    fn words(&mut self, name: &'static str, bytes: &[u8]) {
+        for word in bytes.as_chunks().0 {
+            self.marks[mark(&twice(word))] = true;
+            self.words.insert(*word, name);
         }
     }
 
@@ -195,33 +228,53 @@ impl Secrets {
     }
 }
 
+fn twice(word: &[u8; 8]) -> [u8; 16] {
+    std::array::from_fn(|i| word[i % 8])
+}
+
 /// 20 bits of a piece.
 fn mark(piece: &[u8; 16]) -> usize {
     (u128::from_le_bytes(*piece).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835) >> 108) as usize
 }
 
-/// What `run` feeds to KMAC256: customization and message.
-pub const MAC_OF: [&[u8]; 2] = [b"greeting", b"good morning"];
+/// What `run` feeds to KMAC256: customization, a message of less than a block, and one of more than two.
+pub const MAC_OF: [&[u8]; 3] = [b"greeting", b"good morning", &[7; 300]];
 
-/// The states of KMAC256 after its key, and at its end without the tag of 32 bytes: who has one can make tags. SP 800-185, 4.3.
-fn mac_states(key: &[u8; 32]) -> [Vec<u8>; 2] {
+/// The states of KMAC256 from its key on, the last without the tag of 32 bytes: who has one can make tags. SP 800-185, 4.3.
+fn mac_states(key: &[u8; 32], customization: &[u8], message: &[u8]) -> Vec<Vec<u8>> {
     let encoded = |string: &[u8]| [&[1, 8 * string.len() as u8][..], string].concat();
-    let bytepad = |bytes: &[&[u8]]| [&[&[1, 136][..]], bytes].concat().concat();
+    let mut input = [&[1, 136][..], &encoded(b"KMAC"), &encoded(customization)].concat();
+    input.resize(136, 0);
+    input.extend([&[1, 136, 2, 1, 0][..], key].concat());
+    input.resize(2 * 136, 0);
+    input.extend([message, &[1, 0, 2]].concat());
+    let mut states = states_of(input, 0x04, 32).split_off(1);
+    states.last_mut().map(|ended| ended.drain(..32));
+    states
+}
+
+/// The states of SHAKE256, after each block of its input and each of its output: from one, those before it can be computed, the
+/// input too.
+fn shake_states(inputs: &[&[u8]], len: usize) -> Vec<Vec<u8>> {
+    states_of(inputs.concat(), 0x1f, len)
+}
+
+/// The states of a sponge with blocks of 136 bytes. FIPS 202, 4; the suffix has the first bit of the padding.
+fn states_of(mut input: Vec<u8>, suffix: u8, len: usize) -> Vec<Vec<u8>> {
+    input.push(suffix);
+    input.resize(input.len().next_multiple_of(136), 0);
+    input.last_mut().into_iter().for_each(|last| *last |= 0x80);
+    let more = len.div_ceil(136).saturating_sub(1);
+    input.resize(input.len() + 136 * more, 0);
     let mut state = [0; 25];
-    let mut absorb = |mut block: Vec<u8>, last: u8| {
-        block.resize(136, 0);
-        block[135] |= last;
-        for (word, bytes) in state.iter_mut().zip(block.chunks_exact(8)) {
-            *word ^= u64::from_le_bytes(std::array::from_fn(|i| bytes[i]));
+    let absorb_and_permute = |block: &[u8]| {
+        for (word, bytes) in state.iter_mut().zip(block.as_chunks().0) {
+            *word ^= u64::from_le_bytes(*bytes);
         }
         keccak::f1600(&mut state);
-        state.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<u8>>()
+        state.iter().flat_map(|word| word.to_le_bytes()).collect()
     };
-    let [customization, message] = MAC_OF;
-    absorb(bytepad(&[&encoded(b"KMAC"), &encoded(customization)]), 0);
-    let keyed = absorb(bytepad(&[&[2, 1, 0], key]), 0);
-    let ended = absorb([message, &[1, 0, 2, 4]].concat(), 0x80);
-    [keyed, ended[32..].to_vec()]
+    input.chunks_exact(136).map(absorb_and_permute).collect()
 }
 
 fn shake(inputs: &[&[u8]], len: usize) -> Vec<u8> {

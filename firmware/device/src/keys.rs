@@ -127,16 +127,15 @@ struct Chance {
 
 impl Chance {
     fn new(given: &Provision<'_>, epoch: u32) -> Self {
-        let mut hash = Shake256::new().and(b"sealstone-device-chance");
-        for key in &given.keys {
-            hash.update(key.seed);
-        }
-        Chance { state: hash.and(given.mac_key).and(&epoch.to_be_bytes()).finish() }
+        let seeds = given.keys.iter().map(|key| key.seed.as_slice());
+        let epoch = epoch.to_be_bytes();
+        let pieces = [b"sealstone-device-chance".as_slice()].into_iter().chain(seeds);
+        Chance { state: Shake256::of(pieces.chain([given.mac_key.as_slice(), &epoch])) }
     }
 
     #[cfg(feature = "commands")]
     fn stir(&mut self, noise: u64) {
-        self.state = Shake256::new().and(b"stir").and(&self.state).and(&noise.to_be_bytes()).finish();
+        self.state = Shake256::of([b"stir".as_slice(), &self.state, &noise.to_be_bytes()]);
     }
 }
 
@@ -144,9 +143,9 @@ impl Randomness for Chance {
     /// What was given out cannot be told from the state that is left.
     fn fill(&mut self, bytes: &mut [u8]) -> Result<(), sealstone_mldsa::Error> {
         for piece in bytes.chunks_mut(32) {
-            let out: [u8; 32] = Shake256::new().and(b"give").and(&self.state).finish();
+            let out: [u8; 32] = Shake256::of([b"give".as_slice(), &self.state]);
             piece.copy_from_slice(&out[..piece.len()]);
-            self.state = Shake256::new().and(b"next").and(&self.state).finish();
+            self.state = Shake256::of([b"next".as_slice(), &self.state]);
         }
         Ok(())
     }

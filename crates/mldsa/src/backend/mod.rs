@@ -37,9 +37,7 @@ pub(crate) use plain_words::{inward, outward};
 pub(crate) use portable::ONE_LANE;
 #[cfg(one_room)]
 pub(crate) use sole::{Room, active, rooms};
-#[cfg(feature = "kmac")]
-pub(crate) use wipe::wipe_below;
-pub(crate) use wipe::{filled, wipe};
+pub(crate) use wipe::{filled, try_filled, wipe, wipe_below};
 
 /// The form in which this build keeps the words of Keccak states: as they are, but for [`interleaved`] words on ARMv7E-M.
 /// Every room of a build keeps them alike. Bits move and none is lost: inward(a ^ b) = inward(a) ^ inward(b).

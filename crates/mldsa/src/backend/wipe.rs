@@ -31,10 +31,11 @@ pub(crate) fn wipe<T: Plain>(values: &mut [T]) {
 }
 
 /// Overwrites `N` bytes of stack below the caller: what functions that it called have left there.
-#[cfg(feature = "kmac")]
 #[inline(never)]
 pub(crate) fn wipe_below<const N: usize>() {
-    wipe(&mut [0u8; N]);
+    if cfg!(not(feature = "leaky")) {
+        observe([0; N].as_mut_ptr());
+    }
 }
 
 /// Fills a blank value and hands it over. A value that moves leaves a copy where it was: that one is wiped.
@@ -55,6 +56,17 @@ pub(crate) fn filled<T>(blank: T, fill: impl FnOnce(&mut T)) -> T {
     fill(&mut place.0);
     // SAFETY: the value leaves once: what stays behind is only wiped, not used and not dropped.
     unsafe { core::ptr::read(&*place.0) }
+}
+
+/// The same for a value that may not come about: then the blank and what it was filled with are dropped.
+pub(crate) fn try_filled<T, E>(blank: T, fill: impl FnOnce(&mut T) -> Result<(), E>) -> Result<T, E> {
+    filled(Ok(blank), |made| {
+        if let Ok(value) = made
+            && let Err(error) = fill(value)
+        {
+            *made = Err(error);
+        }
+    })
 }
 
 /// Makes the compiler believe that somebody reads what was written behind `p`.

@@ -5,9 +5,13 @@ use super::params::{Params, Set};
 use super::ring::{NttPoly, Poly};
 use super::round::power2round;
 use super::sample::{expand_a_beside, expand_s};
-use crate::backend::Room;
+use crate::backend::{Room, wipe_below};
 use crate::ct::{Wipe, Wiped, declassify_all};
 use crate::keccak::{Guest, Shake};
+
+/// Bytes of stack on which steps 1 and 4 leave the last states of their hashes, where a permutation has too few registers for
+/// them: no more than this.
+const HASHED: usize = if cfg!(armv7em) { 2048 } else { 8192 };
 
 /// The keys that a seed fixes.
 pub(crate) struct KeyPair<P: Params> {
@@ -35,6 +39,7 @@ pub(crate) fn keygen_internal<P: Params>(
     expand_seed(room, Set::of::<P>(), xi, &mut sk.rho, &mut rho_prime, &mut sk.k);
     // 4: (s1, s2) ← ExpandS(ρ')
     expand_s::<P>(room, &rho_prime, &mut sk.s1, &mut sk.s2);
+    wipe_below::<HASHED>();
     // 3, and 5 to 9
     public_part::<P>(room, sk, a_hat, pk, each_t0);
 }

@@ -186,7 +186,8 @@ impl<P: Params, G: Beside, F: FnMut(&[NttPoly], &mut G)> Streams for Entries<'_,
 /// FIPS 204, Algorithm 33, ExpandS.
 ///
 /// Shapes: rho_prime 64 bytes; s1 in R_q^l from counters 0 .. l, s2 in R_q^k from counters l .. l + k. Both are written
-/// where they will be wiped: to return them would leave copies.
+/// where they will be wiped: to return them would leave copies. In a frame of its own, which the caller wipes.
+#[inline(never)]
 pub(crate) fn expand_s<P: Params>(
     room: Room,
     rho_prime: &[u8; 64],

@@ -198,6 +198,12 @@ where
 }
 
 impl Sponge<1> {
+    /// Whether absorbing so many bytes more makes a block full.
+    #[cfg(feature = "kmac")]
+    pub(crate) fn permutes_in(&self, bytes: usize) -> bool {
+        bytes >= self.rate - self.position
+    }
+
     /// H(inputs one after the other), `LEN` bytes of SHAKE256.
     pub(crate) fn h<const LEN: usize>(room: Room, inputs: &[&[u8]]) -> [u8; LEN] {
         let mut out = [0; LEN];

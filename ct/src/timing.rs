@@ -115,7 +115,10 @@ fn keys<P: ParameterSet>(samples: usize, shown: &mut Vec<String>) {
         black_box(signature.is_ok());
         (refused == 0).then_some(time)
     });
-    let batches = keys.map(|keys| keys.into_iter().map(|key| Accepted::of(key, &mut dice)).collect());
+    // As many as there are samples: messages of which a few come again and again would look like a secret.
+    let batches = keys.map(|keys| {
+        (0..few).map(|n| Accepted::of(Rc::clone(&keys[n % POOL]), &mut dice)).collect::<Vec<_>>()
+    });
     report(&format!("sign {TOGETHER} at the first attempt, {}", P::LEVEL), few, &batches, shown, |batch| {
         let mut jobs = batch.jobs();
         let time = Stopwatch::start();

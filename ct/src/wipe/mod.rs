@@ -90,7 +90,7 @@ fn one_run<P: ParameterSet>(dice: &mut Dice) -> Result<Vec<Left>, String> {
     let mut public = left_on_stack(|| ignore(&outside.verifying_key().verify_mu(&mu, &signature)));
     public
         .extend(left_on_stack(|| ignore(&catch_unwind(|| resume_unwind(Box::new(()))).is_ok_and(|()| true))));
-    let secrets = Rc::new(secrets.without(&public));
+    let secrets = Rc::new(secrets.without(&public, &signature.encode()));
     let mut all = Vec::new();
     let mut note = |name, left| all.push((name, left, secrets.clone()));
 

@@ -105,8 +105,14 @@ impl Secrets {
         secrets
     }
 
-    /// Without the pieces that lie in this memory, where nothing secret was.
-    pub fn without(mut self, memory: &[u8]) -> Self {
+    /// Without the pieces that lie in this memory, where nothing secret was, and without the words of this signature: where c·s1 is
+    /// zero for a few coefficients, z there is y.
+    pub fn without(mut self, memory: &[u8], signature: &[u8]) -> Self {
+        for window in signature.windows(8) {
+            if let Some(word) = window.first_chunk() {
+                self.words.remove(word);
+            }
+        }
         for window in memory.windows(16) {
             if let Some(piece) = window.first_chunk() {
                 self.pieces.remove(piece);
